@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from math import prod
+from math import inf, prod
 from typing import Literal
 
 from grader import dataclass
@@ -17,7 +17,13 @@ from grader.checks.findings import (
     spread_work,
 )
 from grader.checks.result import CaseRun, Dependency, Evidence, MeasuredOptions, Verdict, limited
-from grader.checks.traffic import CONSTANT_LOADS, WORKING_THREADS, moved_bytes
+from grader.checks.traffic import (
+    ATOMIC_BYTES,
+    ATOMICS,
+    CONSTANT_LOADS,
+    WORKING_THREADS,
+    moved_bytes,
+)
 from grader.compile.entries import is_constant, local_memory_line
 from grader.compile.program import Program
 from grader.labs.expressions import evaluate_expression
@@ -221,7 +227,8 @@ def _check_sharing(options: Options, run: CaseRun, evidence: Evidence) -> LimitR
       bytes that they load. Where that memory has to be dynamic, a part of it is (`MIN_DYNAMIC`).
 
     A launch with few working threads, or whose threads have nothing to share, shows none of this;
-    nor does one in which the lab's own limit allows as many bytes as the baseline loads.
+    nor does one in which the lab's own limits allow what the baseline does. Where its limit on
+    atomics takes less from the baseline than `MIN_SAVED` would, that is enough.
     """
     counters, base = run.trace.counters, evidence.baseline.get(run.case.name)
     block = run.prepared.launch.block if run.prepared else ()
@@ -231,12 +238,13 @@ def _check_sharing(options: Options, run: CaseRun, evidence: Evidence) -> LimitR
         evidence.baseline_threads(run)
     ):
         return None
-    if _may_load_like_the_baseline(run, evidence):
+    spared = _spared_bytes(run, base, evidence)
+    if spared <= 0:
         return None
     received = WORD * counters.get(EXCHANGES, 0) if options.count_exchanges else 0.0
     loaded, foreign = moved_bytes(run.trace) + received, counters[FOREIGN_BYTES]
     measured = {"bytes_from_other_threads": foreign, "global_load_bytes": loaded}
-    problem = _sharing_problem(options, run.trace, base, received)
+    problem = _sharing_problem(run.trace, base, received, spared)
     if foreign < options.min_shared_ratio * loaded:
         problem = (
             f"threads read {foreign:,.0f} bytes from shared memory that other threads wrote, and "
@@ -256,14 +264,23 @@ def _check_sharing(options: Options, run: CaseRun, evidence: Evidence) -> LimitR
     return LimitResult(fault.message, measured, fault, kernel_line(run, evidence.program))
 
 
-def _may_load_like_the_baseline(run: CaseRun, evidence: Evidence) -> bool:
-    """Return whether tiles are mostly padding in this case, by the limit of the traffic check."""
+def _spared_bytes(run: CaseRun, base: Trace | None, evidence: Evidence) -> float:
+    """Return the bytes that the lab's own limits take from the baseline's accesses in this case.
+
+    Without such a limit, or with one that asks for less than all, `inf`.
+    """
     options = next((c.options for c in evidence.lab.checks if c.name == "traffic"), {})
-    limit = options.get("max_global_bytes_ratio")
-    return limit is not None and float(evaluate_expression(limit, run.case.dims)) >= 1
+    ratio, atomics = (options.get(f"max_global_{what}") for what in ("bytes_ratio", "atomics"))
+    if ratio is not None and float(evaluate_expression(ratio, run.case.dims)) >= 1:
+        return 0.0  # the tiles are mostly padding in this case
+    made = base.counters.get(ATOMICS, 0.0) if base else 0.0
+    if base is None or atomics is None or not made:
+        return inf
+    spared = made - float(evaluate_expression(atomics, run.case.dims))
+    return spared * sum(base.counters.get(name, 0.0) for name in ATOMIC_BYTES) / made
 
 
-def _sharing_problem(options: Options, own: Trace, base: Trace | None, received: float) -> str:
+def _sharing_problem(own: Trace, base: Trace | None, received: float, spared: float) -> str:
     """Return why too much is loaded for the data to be shared; empty when it is not.
 
     Where the baseline repeats few of its accesses within a block, there is nothing to save.
@@ -273,7 +290,7 @@ def _sharing_problem(options: Options, own: Trace, base: Trace | None, received:
     if repeated < MIN_REPEATED * naive or not naive:
         return ""
     accessed, distinct = accessed_bytes(own) + received, own.counters.get(DISTINCT_BYTES, 0)
-    if naive - accessed < MIN_SAVED * repeated:
+    if naive - accessed < min(MIN_SAVED * repeated, spared):
         return (
             f"threads access {accessed:,.0f} bytes of global memory, the baseline {naive:,.0f}, of "
             f"which {repeated:,.0f} repeat an access of the same block"
@@ -291,31 +308,24 @@ def accessed_bytes(trace: Trace) -> float:
     return moved_bytes(trace) + trace.counters.get(STORED_BYTES, 0.0)
 
 
-def _missing_feature(message: str, fix: str) -> Finding:
-    return Finding("missing-feature", "error", message, space="shared", hint=fix)
+def _missing_feature(message: str, fix: str, space: str = "shared") -> Finding:
+    return Finding("missing-feature", "error", message, space=space, hint=fix)
 
 
 def _check_registers(most: int | None, resources: Resources) -> Finding | None:
     if most is None or resources.registers is None or resources.registers <= most:
         return None
-    return Finding(
-        "missing-feature",
-        "error",
-        f"{resources.registers} registers per thread; this lab allows {most}",
-        hint="keep fewer values alive at once, or set __launch_bounds__",
-    )
+    what = f"{resources.registers} registers per thread; this lab allows {most}"
+    return _missing_feature(what, "keep fewer values alive at once, or set __launch_bounds__", "")
 
 
 def _check_static_bytes(most: int | None, resources: Resources) -> Finding | None:
     used = resources.static_shared_bytes
     if most is None or used is None or used <= most:
         return None
-    return Finding(
-        "missing-feature",
-        "error",
+    return _missing_feature(
         f"{used} bytes of static shared memory; this lab allows {most}",
-        space="shared",
-        hint="make the __shared__ arrays smaller, or size them at launch (extern __shared__)",
+        "make the __shared__ arrays smaller, or size them at launch (extern __shared__)",
     )
 
 
@@ -351,13 +361,8 @@ def _check_constant(wanted: bool, trace: Trace, evidence: Evidence) -> Finding |
         if elsewhere
         else ("the kernel reads nothing from constant memory")
     )
-    return Finding(
-        "missing-feature",
-        "error",
-        what,
-        space="const",
-        hint="declare the values that all threads read as a __constant__ array",
-    )
+    fix = "declare the values that all threads read as a __constant__ array"
+    return _missing_feature(what, fix, "const")
 
 
 def _check_occupancy(least: float | None, resources: Resources, run: CaseRun) -> Finding | None:
@@ -365,13 +370,12 @@ def _check_occupancy(least: float | None, resources: Resources, run: CaseRun) ->
     if least is None or reached is None or reached >= least or run.prepared is None:
         return None
     threads = prod(run.prepared.launch.block)
-    return Finding(
-        "missing-feature",
-        "error",
+    return _missing_feature(
         f"theoretical occupancy {reached:.1%} with blocks of {threads} threads and "
         f"{resources.registers} registers per thread; this lab requires {least:.1%}",
-        hint="choose a block size whose warps fill a multiprocessor without a remainder, and use "
-        "fewer registers or less shared memory",
+        "choose a block size whose warps fill a multiprocessor without a remainder, and use fewer "
+        "registers or less shared memory",
+        "",
     )
 
 
@@ -387,11 +391,10 @@ def _measurements(resources: Resources, run: CaseRun) -> Mapping[str, float]:
 
 
 def _summary(resources: Resources, run: CaseRun) -> str:
+    shared = f"{shared_memory_kind(run)} shared memory"
     parts = [
         f"{resources.registers} registers" if resources.registers is not None else "",
-        f"{shared_memory_kind(run)} shared memory"
-        if accesses_shared_memory(run.trace)
-        else "no shared memory",
+        shared if accesses_shared_memory(run.trace) else "no shared memory",
         f"{resources.local_bytes} bytes of local memory" if resources.local_bytes else "",
     ]
     return ", ".join(part for part in parts if part)

@@ -11,7 +11,7 @@ from grader.checks import resources, traffic
 from grader.checks.findings import BUSIEST_THREAD, SLACK, THREAD_INSTRUCTIONS
 from grader.checks.resources import DISTINCT_BYTES, EXCHANGES, FOREIGN_BYTES
 from grader.checks.result import CaseRun, Evidence, Verdict
-from grader.checks.traffic import LOAD_BYTES, MOVED_BYTES, WASTED, WORKING_THREADS
+from grader.checks.traffic import ATOMICS, LOAD_BYTES, MOVED_BYTES, WASTED, WORKING_THREADS
 from grader.labs.model import ArgumentSpec
 from grader.launch import Finding, Trace
 from grader.simulator import counters as simulated
@@ -175,6 +175,30 @@ def test_a_case_in_which_few_threads_work_shows_no_sharing() -> None:
     idle = {"small": Trace("sim", counters=NAIVE | {WORKING_THREADS: 127.0})}
     held = replace(held, baseline={**held.baseline, **idle})
     assert resources.evaluate(resources.Options(shared="static"), held).share == 1.0
+
+
+@pytest.mark.parametrize(
+    ("limit", "own", "fine"),
+    [
+        (2000, {}, True),  # as many atomics as the baseline's: nothing has to be saved
+        (1000, {}, False),
+        (1000, {MOVED_BYTES[1]: 8000.0, DISTINCT_BYTES: 4000.0}, True),  # all that are allowed
+        (1000, {MOVED_BYTES[1]: 8004.0, DISTINCT_BYTES: 5000.0}, False),
+        (1000, {MOVED_BYTES[1]: 8000.0}, False),  # of what the block accessed before
+        (100, {MOVED_BYTES[1]: 6400.0, DISTINCT_BYTES: 4000.0}, True),  # saves 60 %
+        (100, {MOVED_BYTES[1]: 6404.0, DISTINCT_BYTES: 4000.0}, False),
+    ],
+)
+def test_no_more_has_to_be_saved_than_the_limit_on_atomics_asks(
+    limit: int, own: dict[str, float], fine: bool
+) -> None:
+    """The baseline's 16,000 bytes are 2,000 atomics of 8 bytes."""
+    naive = NAIVE | {LOAD_BYTES: 0.0, MOVED_BYTES[1]: 16000.0, ATOMICS: 2000.0}
+    naive |= {DISTINCT_BYTES: 0.0}
+    held = graded({"small": naive | {FOREIGN_BYTES: 99999.0} | own},
+                  lab=a_lab({"traffic": (1, {"max_global_atomics": limit})}))  # fmt: skip
+    held = replace(held, baseline={**held.baseline, "small": Trace("sim", counters=naive)})
+    assert resources.evaluate(resources.Options(shared="static"), held).share == float(fine)
 
 
 @pytest.mark.parametrize(
