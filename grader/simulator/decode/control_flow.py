@@ -1,4 +1,7 @@
-"""Decode control flow: the terminators of basic blocks, barriers, and calls."""
+"""Decode control flow: the terminators of basic blocks, barriers, and calls.
+
+Also what the lanes of a warp execute together: shuffles, votes, matches and reductions.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,7 @@ from grader import dataclass
 from grader.simulator.decode.instructions import Insn, Known, NotSimulated
 from grader.simulator.decode.memory import FENCE_SC, scope_of
 from grader.simulator.decode.operands import Frame, OperandError, Operands
-from grader.simulator.ptx.model import Function, Instruction, Variable, variable
+from grader.simulator.ptx.model import TYPE_BYTES, Function, Instruction, Variable, variable
 
 FALL, BRANCH, TABLE, RETURN, EXIT, TRAP, BARRIER, WARPSYNC, CALL = range(9)
 SYNC, ARRIVE, RED_POPC, RED_AND, RED_OR = range(5)
@@ -25,6 +28,8 @@ MATRIX = ("wmma", "mma", "ldmatrix", "stmatrix", "movmatrix")
 
 WARP_SYNCS = ("shfl", "vote", "match", "redux", "elect")
 """The instructions that the lanes of a member mask execute together."""
+
+SHUFFLES = ("up", "down", "bfly", "idx")
 
 
 @dataclass(slots=True)
@@ -290,3 +295,85 @@ def fence(i: Instruction, known: Known) -> Insn | None:
         flag = scope_of(parts) | (FENCE_SC if name == "membar" or "sc" in parts else 0)
         return Insn("fence", flag=flag) if known("fence") else Insn("nop")
     return None
+
+
+def op_shfl(op: str, operands: list[str], o: Operands, known: Known) -> list[Insn]:
+    """Decode a shuffle."""
+    parts = op.split(".")
+    mode = SHUFFLES.index(next(p for p in parts if p in SHUFFLES))
+    d, _, p = operands[0].partition("|")
+    a, b, c = (o.source(x, 4) for x in operands[1:4])
+    has = bool(p) and p.strip() != "_"
+    e = o.predicate(p.strip()) if has else 0
+    insn = Insn("shfl_b32", o.register(d.strip(), 4), a, b, c, e, flag=int(has), mode=mode)
+    if "sync" in parts:
+        insn.imm = o.source(operands[4], 4) + 1
+    return [insn]
+
+
+def op_vote(op: str, operands: list[str], o: Operands, known: Known) -> list[Insn]:
+    """Decode a vote."""
+    parts = op.split(".")
+    mode = ("all", "any", "uni", "ballot").index(
+        next(p for p in parts if p in ("all", "any", "uni", "ballot"))
+    )
+    d = o.register(operands[0], 4) if mode == 3 else o.predicate(operands[0])
+    source = operands[1]
+    member = o.source(operands[2], 4) if len(operands) > 2 else o.source("0xffffffff", 4)
+    return [
+        Insn(
+            "vote",
+            d,
+            o.predicate(source.lstrip("! ")),
+            member,
+            imm=int(source.startswith("!")),
+            mode=mode,
+        )
+    ]
+
+
+def op_match(op: str, operands: list[str], o: Operands, known: Known) -> list[Insn]:
+    """Decode match."""
+    parts = op.split(".")
+    width = TYPE_BYTES[parts[-1]]
+    d, _, p = operands[0].partition("|")
+    has = bool(p) and p.strip() != "_"
+    e = o.predicate(p.strip()) if has else 0
+    a, member = o.source(operands[1], width), o.source(operands[2], 4)
+    return [
+        Insn(
+            "match",
+            o.register(d.strip(), 4),
+            a,
+            member,
+            e=e,
+            width=width,
+            flag=int(has),
+            mode=int("all" in parts),
+        )
+    ]
+
+
+def op_redux(op: str, operands: list[str], o: Operands, known: Known) -> list[Insn]:
+    """Decode redux: a reduction across lanes."""
+    parts = op.split(".")
+    modes = ("add", "min", "max", "and", "or", "xor")
+    if parts[-1] not in ("u32", "s32", "b32"):
+        raise NotSimulated(op)
+    mode = modes.index(next(p for p in parts if p in modes))
+    a, member = o.source(operands[1], 4), o.source(operands[2], 4)
+    return [
+        Insn(
+            "redux", o.register(operands[0], 4), a, member, flag=int(parts[-1] == "s32"), mode=mode
+        )
+    ]
+
+
+def op_elect(op: str, operands: list[str], o: Operands, known: Known) -> list[Insn]:
+    """Decode elect: the choice of one lane."""
+    d, _, p = operands[0].partition("|")
+    has = d.strip() != "_"
+    target = o.register(d.strip(), 4) if has else 0
+    return [
+        Insn("elect", target, b=o.source(operands[1], 4), e=o.predicate(p.strip()), flag=int(has))
+    ]

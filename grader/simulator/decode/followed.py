@@ -58,6 +58,20 @@ def followed_loads(f: Function) -> frozenset[int]:
     Their value is stored or masked and not used otherwise. They load a bit field with its
     neighbors, or are one of several loads that copy a struct or vector.
     """
+    return _moving_loads(f)[0]
+
+
+def copied_loads(f: Function) -> frozenset[int]:
+    """The loads, by id, that copy one integer, which may be a struct of bit fields.
+
+    Memory that was never written must not be read so. Of a word that was written in part, only a
+    use of the other bits is a mistake.
+    """
+    return _moving_loads(f)[1]
+
+
+def _moving_loads(f: Function) -> tuple[frozenset[int], frozenset[int]]:
+    """The loads that are followed, and those of a single integer that is only copied."""
     uses: dict[str, list[Instruction]] = defaultdict(list)
     for i in f.body:
         for name in dict.fromkeys([*sources(i), *([i.guard[0]] if i.guard else [])]):
@@ -72,10 +86,13 @@ def followed_loads(f: Function) -> frozenset[int]:
             followed.add(id(i))
         elif users:
             groups[key].append(i)
+    copied: set[int] = set()
     for key, members in groups.items():
         if len(members) > 1 or len(vector(members[0].operands[0])) > 1 or _copies_in_loop(f, key):
             followed.update(map(id, members))
-    return frozenset(followed)
+        elif not members[0].op.split(".")[-1].startswith(("f", "bf")):
+            copied.add(id(members[0]))
+    return frozenset(followed), frozenset(copied)
 
 
 def drop_dead_elements(f: Function) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import field
 
 from grader import dataclass
-from grader.simulator.decode import instructions, memory, sync, transfer
+from grader.simulator.decode import control_flow, instructions, memory, sync, transfer
 from grader.simulator.decode.blocks import (
     Loop,
     find_loops,
@@ -379,7 +379,7 @@ def decode_instruction(i: Instruction, o: Operands, known: Known, pc: int) -> li
     Raises NotSimulated and what `Operands` raises.
     """
     name = f"op_{i.op.split('.')[0]}"
-    rules = (getattr(module, name, None) for module in (instructions, memory, transfer, sync))
+    rules = (getattr(m, name, None) for m in (instructions, memory, transfer, sync, control_flow))
     rule = next((r for r in rules if r is not None), instructions.plain)
     return completed(rule(i.op, i.operands, o, known), i, o, known, pc)
 

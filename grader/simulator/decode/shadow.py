@@ -18,7 +18,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
-from grader.simulator.decode.control_flow import MATRIX
+from grader.simulator.decode.control_flow import MATRIX, SHUFFLES
 from grader.simulator.decode.dataflow import (
     LocalAccesses,
     Piece,
@@ -31,6 +31,7 @@ from grader.simulator.decode.dataflow import (
 )
 from grader.simulator.decode.followed import (
     TABLES,
+    copied_loads,
     copy_groups,
     followed_loads,
     held_in_part,
@@ -49,7 +50,6 @@ from grader.simulator.decode.memory import (
     space_of,
 )
 from grader.simulator.decode.operands import Operands, address, vector
-from grader.simulator.decode.sync import SHUFFLES
 from grader.simulator.ptx.model import TYPE_BYTES, Function, Instruction, integer
 from grader.simulator.ptx.source_map import LocalVariables
 
@@ -70,8 +70,9 @@ _STORE = 64
 """In the flag of a check of bounds, as in a report."""
 _LIBRARY, _IN_PART = 1, 2
 """The flags of a check: code of a library; values that are defined in part are only copied."""
-_SHARED_ADDRESS, _ANY_MEMORY = 1, 2
-"""The flags of a load: an address that all lanes share; shared and global memory are looked at."""
+_SHARED_ADDRESS, _ANY_MEMORY, _IS_WRITTEN = 1, 2, 4
+"""The flags of a load: an address that all lanes share; shared and global memory are looked at, of
+which another watcher has found that it was written."""
 
 
 def make_shadows(
@@ -125,8 +126,10 @@ class Shadows:
         self.uniform = local.uniform if local else frozenset()
         self.follows = follows
         self.followed = followed_loads(f) if follows else frozenset()
+        self.copied_words = copied_loads(f) if follows or local else frozenset()
         in_memory = local.loaded if local else frozenset()
-        in_memory |= {n for i in f.body if id(i) in self.followed for n in targets(i)}
+        self.from_memory = self.followed | self.copied_words
+        in_memory |= {n for i in f.body if id(i) in self.from_memory for n in targets(i)}
         self.moves = _moving(f, in_memory)
         self.true = o.source("1", 0)
         self.at: dict[str, int] = {}
@@ -155,7 +158,7 @@ class Shadows:
         insns = list(self.checks(i, used))
         if id(i) in self.objects:
             insns.append(self.bounded(i))
-        if id(i) in self.accesses or id(i) in self.followed:
+        if id(i) in self.accesses or id(i) in self.from_memory:
             insns += self.local_access(i)
         else:
             insns += self.copied(i, written) if moves else self.defined(written)
@@ -339,7 +342,8 @@ class Shadows:
             insn.imm, insn.size, insn.mode, insn.space = add + k * size, size, mode, space_of(parts)
             insn.width = self.o.registers.width.get(name, size)
             insn.flag = _SHARED_ADDRESS * (base in self.uniform)
-            insn.flag |= _ANY_MEMORY * (id(i) in self.followed)
+            insn.flag |= _ANY_MEMORY * (id(i) in self.from_memory)
+            insn.flag |= _IS_WRITTEN * (id(i) in self.copied_words)
             yield insn
 
     def any(self, parts: list[int], size: int) -> Insn:

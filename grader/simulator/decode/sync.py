@@ -1,28 +1,31 @@
-"""Decode atomics and the instructions that the lanes of a warp execute together.
+"""Decode atomics, and find what strong loads and compare-and-swaps are for.
 
 `strong_roles` returns what a function uses its strong loads for: to wait, or to get data.
+`swap_loads` finds the plain loads that begin a loop of compare-and-swaps.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import re
+from collections import Counter
+from collections.abc import Container, Iterator, Mapping
 
 from grader.simulator.decode.dataflow import sources, targets
 from grader.simulator.decode.instructions import Insn, Known, NotSimulated
 from grader.simulator.decode.memory import (
     ACQUIRE,
     DATA_READ,
+    RELAXED,
     RELEASE,
     WAITING,
     base_of,
     scope_of,
     space_of,
 )
-from grader.simulator.decode.operands import OperandError, Operands
+from grader.simulator.decode.operands import OperandError, Operands, address_or_none, vector
 from grader.simulator.ptx.model import TYPE_BYTES, Function, Instruction, Location
 
 ATOMICS = ("add", "min", "max", "inc", "dec", "exch", "cas", "and", "or", "xor")
-SHUFFLES = ("up", "down", "bfly", "idx")
 _TYPES = {"u": 0, "b": 0, "s": 1, "f": 2}
 _FLOAT_TYPES = {"bf16": 3, "f16x2": 4, "bf16x2": 5}
 
@@ -68,105 +71,8 @@ def _atomic(op: str, target: str, operands: list[str], o: Operands) -> list[Insn
     if what == "cas" and not rest:
         raise OperandError("cas without a new value")
     e = ATOMICS.index(what) | kind_code << 8 | int(returns) << 16
-    return [
-        Insn(
-            "atom",
-            d,
-            ref,
-            o.source(b, width),
-            c,
-            e,
-            add,
-            size,
-            1,
-            space_of(parts),
-            width,
-            flag,
-            mode,
-        )
-    ]
-
-
-def op_shfl(op: str, operands: list[str], o: Operands, known: Known) -> list[Insn]:
-    """Decode a shuffle."""
-    parts = op.split(".")
-    mode = SHUFFLES.index(next(p for p in parts if p in SHUFFLES))
-    d, _, p = operands[0].partition("|")
-    a, b, c = (o.source(x, 4) for x in operands[1:4])
-    has = bool(p) and p.strip() != "_"
-    e = o.predicate(p.strip()) if has else 0
-    insn = Insn("shfl_b32", o.register(d.strip(), 4), a, b, c, e, flag=int(has), mode=mode)
-    if "sync" in parts:
-        insn.imm = o.source(operands[4], 4) + 1
-    return [insn]
-
-
-def op_vote(op: str, operands: list[str], o: Operands, known: Known) -> list[Insn]:
-    """Decode a vote."""
-    parts = op.split(".")
-    mode = ("all", "any", "uni", "ballot").index(
-        next(p for p in parts if p in ("all", "any", "uni", "ballot"))
-    )
-    d = o.register(operands[0], 4) if mode == 3 else o.predicate(operands[0])
-    source = operands[1]
-    member = o.source(operands[2], 4) if len(operands) > 2 else o.source("0xffffffff", 4)
-    return [
-        Insn(
-            "vote",
-            d,
-            o.predicate(source.lstrip("! ")),
-            member,
-            imm=int(source.startswith("!")),
-            mode=mode,
-        )
-    ]
-
-
-def op_match(op: str, operands: list[str], o: Operands, known: Known) -> list[Insn]:
-    """Decode match."""
-    parts = op.split(".")
-    width = TYPE_BYTES[parts[-1]]
-    d, _, p = operands[0].partition("|")
-    has = bool(p) and p.strip() != "_"
-    e = o.predicate(p.strip()) if has else 0
-    a, member = o.source(operands[1], width), o.source(operands[2], 4)
-    return [
-        Insn(
-            "match",
-            o.register(d.strip(), 4),
-            a,
-            member,
-            e=e,
-            width=width,
-            flag=int(has),
-            mode=int("all" in parts),
-        )
-    ]
-
-
-def op_redux(op: str, operands: list[str], o: Operands, known: Known) -> list[Insn]:
-    """Decode redux: a reduction across lanes."""
-    parts = op.split(".")
-    modes = ("add", "min", "max", "and", "or", "xor")
-    if parts[-1] not in ("u32", "s32", "b32"):
-        raise NotSimulated(op)
-    mode = modes.index(next(p for p in parts if p in modes))
-    a, member = o.source(operands[1], 4), o.source(operands[2], 4)
-    return [
-        Insn(
-            "redux", o.register(operands[0], 4), a, member, flag=int(parts[-1] == "s32"), mode=mode
-        )
-    ]
-
-
-def op_elect(op: str, operands: list[str], o: Operands, known: Known) -> list[Insn]:
-    """Decode elect: the choice of one lane."""
-    d, _, p = operands[0].partition("|")
-    has = d.strip() != "_"
-    target = o.register(d.strip(), 4) if has else 0
-    return [
-        Insn("elect", target, b=o.source(operands[1], 4), e=o.predicate(p.strip()), flag=int(has))
-    ]
+    at = space_of(parts)
+    return [Insn("atom", d, ref, o.source(b, width), c, e, add, size, 1, at, width, flag, mode)]
 
 
 _STRONG = {"volatile", "relaxed", "acquire", "mmio"}
@@ -179,11 +85,13 @@ def strong_roles(f: Function, functions: Mapping[str, Function]) -> dict[int, in
 
     Returns the flags DATA_READ and WAITING of instructions by their index in the body. A load
     waits when a loop without other effects repeats it until its value allows to leave. The
-    optimizer takes the first round out of such a loop: that load waits too.
+    optimizer takes the first round out of such a loop: that load waits too. `swap_loads` count as
+    strong: RELAXED.
     """
     waiting: set[tuple[str, Location]] = set()
     roles = _roles(f, functions, waiting)
-    return _roles(f, functions, waiting) if waiting else roles
+    roles = _roles(f, functions, waiting) if waiting else roles
+    return roles | dict.fromkeys(swap_loads(f, functions), RELAXED)
 
 
 def _roles(
@@ -293,3 +201,162 @@ def _has_effect(i: Instruction, functions: Mapping[str, Function]) -> bool:
         inner = [x for x in callee.body if x.op.split(".")[0] not in ("membar", "fence")]
         return any(x.op.startswith(("call", "atom")) or _has_effect(x, {}) for x in inner)
     return parts[0] in _EFFECTS and not {"param", "local"} & set(parts) and not _stack_slot(i)
+
+
+_SWAP = re.compile(r"(_Z\d+)?atomicCAS|__\w*AtomicCAS")
+"""CUDA's functions that compare and swap; `-G` code calls them."""
+_COMPUTES = re.compile(
+    "(add|sub|mul|mad|fma|div|rem|abs|neg|min|max|and|or|xor|not|shl|shr|shf|bfe|bfi|lop3|prmt|mov|cvt"
+    "|cvta|setp|set|selp|slct|testp|copysign|sqrt|rsqrt|rcp|ex2|lg2|sin|cos|tanh|popc|clz|brev)$"
+)
+_PASSES = re.compile("mov$")
+_ADDRESSES = re.compile("(add|sub|mul|mad|shl|cvt|and|or|ld)$")
+
+
+def swap_loads(f: Function, functions: Mapping[str, Function]) -> list[int]:
+    """The plain loads, by index, whose value only a loop of compare-and-swaps takes.
+
+    CUDA's own example of an atomic addition of doubles begins so. A stale value makes the first
+    swap fail, and the loop goes on with what that swap returned.
+    """
+    swaps = {at: swap for at, i in enumerate(f.body) if (swap := _swap(i)) is not None}
+    flow = _Flow(f, functions) if swaps else None
+    return [at for at in range(len(f.body)) if flow is not None and flow.begins(at, swaps)]
+
+
+def _callee(i: Instruction) -> tuple[list[str], str, list[str]]:
+    """What a call returns, the function, and the arguments; empty where it has none."""
+    names = [re.findall(r"[$%\w@]+", x) for x in i.operands if i.op.startswith("call")]
+    result = names.pop(0) if names and i.operands[0].startswith("(") else []
+    callee = names.pop(0) if names else []
+    return result, "".join(callee[:1]), names[0] if names else []
+
+
+def _swap(i: Instruction) -> tuple[str, str] | None:
+    """The address of a compare-and-swap, and the value that it expects there."""
+    parts = i.op.split(".")
+    if parts[0] == "atom" and "cas" in parts and len(i.operands) == 4:
+        return i.operands[1], i.operands[2]
+    _, name, given = _callee(i)
+    return (given[0], given[1]) if _SWAP.match(name) and len(given) == 3 else None
+
+
+def _moved(i: Instruction) -> tuple[list[str], list[str]]:
+    """The names that an instruction writes, and those that it reads to that end.
+
+    Parameters of calls and places in the stack frame are names as registers are.
+    """
+    parts, slot = i.op.split("."), _stack_slot(i)
+    if parts[0] == "call":
+        result, _, given = _callee(i)
+        return result, given
+    if parts[0] == "st" and ("param" in parts or slot):
+        return [slot or str(address_or_none(i.operands[0])[0])], vector(i.operands[1])
+    return targets(i), [slot] if slot else sources(i)
+
+
+class _Flow:
+    """Where the values of a function go.
+
+    Attributes:
+        users: the instructions, by index, that read each name, or have it as their guard.
+        values: what each name that is written once is: the value's number, and what is added.
+    """
+
+    def __init__(self, f: Function, functions: Mapping[str, Function]) -> None:
+        self.f, self.functions, self.pure = f, functions, dict[tuple[str, re.Pattern[str]], bool]()
+        self.moves = [_moved(i) for i in f.body]
+        self.users: dict[str, list[int]] = {}
+        written = Counter(name for to, _ in self.moves for name in to)
+        self.values: dict[str, tuple[str, int]] = {}
+        self.numbers: dict[tuple[object, ...], str] = {}
+        for at, (i, (to, given)) in enumerate(zip(f.body, self.moves, strict=True)):
+            for name in [*given, *([i.guard[0]] if i.guard else [])]:
+                self.users.setdefault(name, []).append(at)
+            if len(to) == 1 and written[to[0]] == 1 and i.guard is None:
+                self.values[to[0]] = self.value(i, to[0], given)
+
+    def place(self, text: str) -> tuple[str, int]:
+        """An address, or what an operand is."""
+        base, add = address_or_none(text) if text.startswith("[") else (text, 0)
+        root, more = self.values.get(str(base), (str(base), 0))
+        return root, more + add
+
+    def value(self, i: Instruction, name: str, given: list[str]) -> tuple[str, int]:
+        """What an instruction computes; two that compute the same have one number."""
+        parts = i.op.split(".")
+        moves = parts[0] in ("mov", "cvta", "st") or "param" in parts or _stack_slot(i)
+        if moves and len(given) == 1:
+            return self.place(given[0])
+        if parts[0] == "add" and i.operands[2].isdecimal():
+            root, add = self.place(i.operands[1])
+            return root, add + int(i.operands[2])
+        if not _ADDRESSES.match(parts[0]) or _STRONG & set(parts):
+            return name, 0
+        key = (i.op, *map(self.place, i.operands[1:]))
+        return self.numbers.setdefault(key, f"#{len(self.numbers)}"), 0
+
+    def begins(self, at: int, swaps: Mapping[int, tuple[str, str]]) -> bool:
+        """Whether an instruction is a plain load that a loop of some of the swaps begins with."""
+        i = self.f.body[at]
+        parts, loaded = i.op.split("."), targets(i)
+        if parts[0] != "ld" or len(loaded) != 1 or {*_STRONG, "param", "const"} & set(parts):
+            return False
+        place = self.place(i.operands[1])
+        same = {k: value for k, (where, value) in swaps.items() if self.place(where) == place}
+        copies, _ = self.spread(loaded, range(len(self.f.body)), _PASSES) if same else (loaded, [])
+        own = {k for k, value in same.items() if value in copies}
+        before = self.reached(at, own) if own else set()
+        if not any(k in self.reached(k, {at}) for k in own & before):
+            return False
+        used, users = self.spread(loaded, before - own, _COMPUTES)
+        chosen = {k for k in users if self.f.body[k].op.startswith("bra")}
+        return (
+            not any(name.startswith("func_retval") for name in used)
+            and all(self.computes(self.f.body[k], _COMPUTES) for k in users if k not in chosen)
+            and all(self.chooses(k, own, at) for k in chosen)
+        )
+
+    def chooses(self, branch: int, ends: set[int], load: int) -> bool:
+        """Whether both ways from a branch only compute, up to one of `ends`."""
+        region = self.reached(branch, ends)
+        return load not in region and all(
+            self.computes(self.f.body[k], _COMPUTES) or self.f.body[k].op.startswith(("bra", "ld"))
+            for k in region - ends
+        )
+
+    def spread(
+        self, names: list[str], region: Container[int], heads: re.Pattern[str]
+    ) -> tuple[set[str], list[int]]:
+        """The names that get a value by what `computes`, and all that reads them in a region."""
+        work, known, users = list(names), set(names), []
+        for name in work:
+            for at in self.users.get(name, ()):
+                if at in region:
+                    users.append(at)
+                    new = self.moves[at][0] if self.computes(self.f.body[at], heads) else []
+                    work += [x for x in new if x not in known]
+                    known.update(new)
+        return known, users
+
+    def reached(self, start: int, ends: set[int]) -> set[int]:
+        """The instructions that may run after another, up to and with the first of `ends`."""
+        work, found = [start], set[int]()
+        while work:
+            for then in _successors(self.f, work.pop()):
+                if then < len(self.f.body) and then not in found:
+                    found.add(then)
+                    work += [then] if then not in ends else []
+        return found
+
+    def computes(self, i: Instruction, heads: re.Pattern[str]) -> bool:
+        """Whether an instruction only makes a value of its operands, by some operations."""
+        parts, callee = i.op.split("."), self.functions.get(_callee(i)[1])
+        if callee is not None and (key := (callee.name, heads)) not in self.pure:
+            self.pure[key] = False
+            self.pure[key] = callee.has_body and all(
+                x.op.startswith(("bra", "ret")) or self.computes(x, heads) for x in callee.body
+            )
+        if callee is not None:
+            return self.pure[callee.name, heads]
+        return heads.match(parts[0]) is not None or "param" in parts or bool(_stack_slot(i))

@@ -347,11 +347,11 @@ static bool unwritten(const Warp *w, const Region *r, u32 at) {
   return r->space == SHARED ? shadow_of(w->cta)->wrote[at >> n->shared_shift] == 0
                             : r->buffer->hot[at >> n->global_shift] == HOT_UNINIT;
 }
-static u64 memory_bits(const Warp *w, const Region *r, u32 offset, u32 bytes) {
+static u64 memory_bits(const Warp *w, const Region *r, u32 offset, u32 bytes, bool written) {
   u64 have = 0;
   const u8 *missing = missing_in(w, r);
   for (u32 k = 0; k < bytes; k++)
-    if (!unwritten(w, r, offset + k)) have |= (u64)(u8)(missing ? ~missing[offset + k] : 255) << BYTE * k;
+    if (written || !unwritten(w, r, offset + k)) have |= (u64)(u8)(missing ? ~missing[offset + k] : 255) << BYTE * k;
   return have;
 }
 
@@ -379,12 +379,16 @@ static void note_origin(Warp *w, const Insn *i, u32 l, const Region *r, u32 offs
 }
 
 /* Before a load: d: the shadow of the register that it loads; flag: 1 where all lanes share an address,
- * 2 where shared and global memory are looked at too. */
+ * 2 where shared and global memory are looked at too, 4 where another watcher has found it written. */
 void ptx_shadow_load(Warp *w, const Insn *i) {
   Places p = places_of(w, i);
   const Defined *d = defined_of(w);
   u32 from = 0;
   u64 have[LANES];
+  if (!p.lanes && i->flag & 4 && !undefined_of(w)->any) {
+    *DST(u32, i->d) |= w->mask;
+    return;
+  }
   if (p.same && p.lanes && !(i->flag & 2) && p.at[0] + i->size <= d->room) {
     u32 whole = FULL;
     for (u32 k = 0; k < i->size; k++) whole &= d->lanes[p.at[0] + k];
@@ -400,7 +404,7 @@ void ptx_shadow_load(Warp *w, const Insn *i) {
     if (p.lanes >> l & 1) {
       have[l] = local_bits(d, p.at[p.same ? 0 : l], i->size, l, &from);
     } else if (i->flag & 2 && w->lane[l] && memory_at(w, i, l, &r, &offset)) {
-      have[l] = memory_bits(w, &r, offset, i->size);
+      have[l] = memory_bits(w, &r, offset, i->size, i->flag & 4);
       if (have[l] != mask_of(i->size)) note_origin(w, i, l, &r, offset, &from);
     }
   }

@@ -1,0 +1,142 @@
+// Loops of compare-and-swaps. A plain read that only begins such a loop is right: a stale value makes the
+// first swap fail. Where anything else depends on the value that was read plainly, it is a race.
+
+__device__ double add_double(double *where, double v) {
+  unsigned long long *bits = (unsigned long long *)where, old = *bits, seen;
+  do {
+    seen = old;
+    old = atomicCAS(bits, seen, __double_as_longlong(__longlong_as_double(seen) + v));
+  } while (seen != old);
+  return __longlong_as_double(old);
+}
+// kernel sum_of_doubles grid 4 block 64
+// in x float64 = np.arange(256)
+// inout y float64 = [0] -> [x.sum()]
+extern "C" __global__ void sum_of_doubles(const double *x, double *y) {
+  add_double(y, x[blockIdx.x * 64 + threadIdx.x]);
+}
+
+// kernel largest_in_shared grid 1 block 64
+// in x float32 = rng.normal(size=64)
+// out y float32 = [x.max()]
+extern "C" __global__ void largest_in_shared(const float *x, float *y) {
+  __shared__ float most;
+  if (threadIdx.x == 0) most = x[0];
+  __syncthreads();
+  int *bits = (int *)&most, old = *bits, seen;
+  do {
+    seen = old;
+    old = atomicCAS(bits, seen, __float_as_int(fmaxf(x[threadIdx.x], __int_as_float(seen))));
+  } while (seen != old);
+  __syncthreads();
+  if (threadIdx.x == 0) y[0] = most;
+}
+
+// Half of a word; which half does not depend on what was read.
+// kernel shorts grid 2 block 64
+// inout y uint16 = np.zeros(4) -> [32, 64, 96, 128]
+extern "C" __global__ void shorts(unsigned short *y) {
+  unsigned short *p = y + threadIdx.x % 4;
+  unsigned high = (size_t)p & 2, v = threadIdx.x % 4 + 1;
+  unsigned *word = (unsigned *)((size_t)p - high), old = *word, seen, sum;
+  do {
+    seen = old;
+    sum = v + (high ? seen >> 16 : seen & 0xffff);
+    old = atomicCAS(word, seen, high ? (seen & 0xffff) | sum << 16 : (seen & 0xffff0000) | (sum & 0xffff));
+  } while (seen != old);
+}
+
+// The address is computed twice, and a branch chooses the new value.
+// kernel elements_of_an_array grid 2 block 64
+// in x float32 = np.arange(384) % 17
+// inout y float32 = np.zeros(3) -> [16, 16, 16]
+extern "C" __global__ void elements_of_an_array(const float *x, float *y) {
+  for (int k = 0; k < 3; ++k) {
+    float v = x[(blockIdx.x * 64 + threadIdx.x) * 3 + k], old = y[k], seen;
+    do {
+      seen = old;
+      int next = __float_as_int(v > seen ? v : seen);
+      old = __int_as_float(atomicCAS((int *)&y[k], __float_as_int(seen), next));
+    } while (seen != old);
+  }
+}
+
+struct Bins {
+  int *count;
+  template <class F> __device__ int update(int k, F f) {
+    int old = count[k], seen;
+    do { seen = old; old = atomicCAS(&count[k], seen, f(seen)); } while (seen != old);
+    return old;
+  }
+};
+// kernel member_and_lambda grid 2 block 64
+// inout y int32 = np.ones(4) -> np.full(4, 33)
+extern "C" __global__ void member_and_lambda(int *y) {
+  Bins{y}.update(threadIdx.x % 4, [](int v) { return v + 1; });
+}
+
+// kernel stored_too grid 2 block 64
+// inout y int32 = [0] -> _
+// inout z int32 = np.zeros(128) -> _
+// finds race error `y[0]`
+extern "C" __global__ void stored_too(int *y, int *z) {
+  int old = *y, seen;
+  z[blockIdx.x * 64 + threadIdx.x] = old;
+  do { seen = old; old = atomicCAS(y, seen, seen + 1); } while (seen != old);
+}
+
+// kernel returned_without_a_swap grid 2 block 64
+// inout y int32 = [0] -> _
+// inout z int32 = np.zeros(128) -> _
+// finds race error `y[0]`
+__device__ int next(int *y, bool peek) {
+  int old = *y, seen;
+  if (peek) return old;
+  do { seen = old; old = atomicCAS(y, seen, seen + 1); } while (seen != old);
+  return old;
+}
+extern "C" __global__ void returned_without_a_swap(int *y, int *z) {
+  z[blockIdx.x * 64 + threadIdx.x] = next(y, threadIdx.x % 2);
+}
+
+// kernel swaps_another_place grid 2 block 64
+// inout y int32 = [0, 0] -> _
+// finds race error `y[0]`
+extern "C" __global__ void swaps_another_place(int *y) {
+  int old = y[0], seen;
+  do { seen = old; old = atomicCAS(&y[1], seen, seen + 1); } while (seen != old);
+  atomicAdd(y, 1);
+}
+
+// kernel reads_plainly_in_each_round grid 2 block 64
+// inout y int32 = [0] -> _
+// finds race error `y[0]`
+extern "C" __global__ void reads_plainly_in_each_round(int *y) {
+  int seen;
+  do { seen = y[0]; } while (atomicCAS(y, seen, seen + 1) != seen);
+}
+
+// kernel gives_up_early grid 2 block 64
+// inout y int32 = [0] -> _
+// finds race error `y[0]`
+extern "C" __global__ void gives_up_early(int *y) {
+  int old = *y, seen, v = threadIdx.x * 37 % 64;
+  do { if (old >= v) break; seen = old; old = atomicCAS(y, seen, v); } while (seen != old);
+}
+
+// kernel tries_once grid 2 block 64
+// inout y int32 = [0] -> _
+// finds race error `y[0]`
+extern "C" __global__ void tries_once(int *y) {
+  int old = *y;
+  atomicCAS(y, old, old + 1);
+}
+
+// kernel another_thread_stores grid 2 block 64
+// inout y int32 = [0] -> _
+// finds race error `y[0]`
+extern "C" __global__ void another_thread_stores(int *y) {
+  if (threadIdx.x + blockIdx.x == 0) y[0] = 5;
+  int old = *y, seen;
+  do { seen = old; old = atomicCAS(y, seen, seen + 1); } while (seen != old);
+}
