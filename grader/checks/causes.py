@@ -190,13 +190,19 @@ def _fixed(errors: Sequence[Finding], explanation: Explanation) -> Iterable[Caus
 
 
 def _with_clue(errors: Sequence[Finding], clues: Sequence[Clue]) -> list[Cause]:
-    """Let the first clue of the source that can explain wrong results explain all of them."""
+    """Let the first clue of the source that can explain wrong results explain all of them.
+
+    Where the results are right, a clue explains the costs that its kind names.
+    """
     wrong = [f for f in errors if f.kind in CORRECTNESS]
     for clue in clues:
         known = cause_kinds()[clue.kind].evidence
         about = [f for f in wrong if clue.kind != "not-shared" or f.variable == clue.name]
         if about and (not known or any(f.kind in known for f in about)):
             return [_named(clue, wrong)]
+        costs = [f for f in errors if f.kind in known] if not wrong else []
+        if costs:
+            return [_named(clue, costs)]
     return []
 
 

@@ -262,3 +262,136 @@ def _constant_conditions(tree: Tree) -> Iterator[Origin]:
         value = condition and (condition.part("value") or condition)
         if value is not None and value.is_leaf and value.text in _CONSTANTS:
             yield Origin("if" if node.kind == "if_statement" else "?", node.line)
+
+
+def size_origins(source: str, line: int) -> tuple[Origin, ...]:
+    """Return the macros whose numbers decide the extents of the arrays that a line declares.
+
+    That is the extent itself, or the only macro that its text names, and so on. Empty where an
+    extent is anything else.
+    """
+    flow, tree = read_dataflow(source), parse(code(source))
+    around = [n for n in tree.walk("declaration") if n.line <= line <= n.last_line][-1:]
+    extents = [
+        part.text
+        for declaration in around
+        for array in declaration.walk("array_declarator")
+        if (part := array.part("size")) is not None
+    ]
+    roots = []
+    for name in extents:
+        for _ in range(MAX_DEPTH):
+            inner = {word for word in flow.macros.get(name, (0, ()))[1] if word in flow.macros}
+            if name in flow.numbers or len(inner) != 1:
+                break
+            name = inner.pop()
+        if name in flow.numbers:
+            roots.append(Origin(name, flow.macros[name][0]))
+    return tuple(roots) if len(roots) == len(extents) else ()
+
+
+_ASSIGNS = ("assignment_expression", "update_expression", "init_declarator")
+_HEADS = ("if_statement", "conditional_expression")
+
+
+def value_origin(tree: Tree, line: int) -> Origin | None:
+    """Return where the value that a line stores is computed; None where the line itself does.
+
+    That is the last assignment before it of the variable that it stores: a loop's sum, not the
+    zero that the sum starts with. Copies of copies are followed.
+    """
+    found, name = None, _copied_name(tree, line)
+    for _ in range(MAX_CONDITIONS):
+        sets = [node for node in tree.walk(*_ASSIGNS) if _target(node) == name != ""]
+        before = [node for node in sets if node.line < line]
+        if not before:
+            break
+        updates = [node for node in before if node.kind != "init_declarator"]
+        line = (updates or before)[-1].line
+        found, name = Origin(name, line), _copied_name(tree, line)
+    return found
+
+
+def _copied_name(tree: Tree, line: int) -> str:
+    """Return the variable that an assignment on a line copies; "" where it computes a value."""
+    for node in tree.walk("assignment_expression", "init_declarator"):
+        value = node.part("right") or node.part("value")
+        sign = node.part("operator")
+        if node.line == line and value is not None and (sign is None or sign.text == "="):
+            while value.kind in ("parenthesized_expression", "cast_expression") and value.named:
+                value = value.named[-1]
+            return value.text if value.kind == "identifier" else ""
+    return ""
+
+
+def _target(node: Node) -> str:
+    target = node.part("left") or node.part("declarator") or node.part("argument")
+    return target.text if target is not None and target.kind == "identifier" else ""
+
+
+def guard_origin(tree: Tree, line: int) -> Origin | None:
+    """Return the condition that decides whether a line runs, where there is only one.
+
+    It is the nearest one around the line, or the only one before it that ends its function early.
+    """
+    inside = [n for n in tree.walk(*_HEADS) if n.line < line <= n.last_line]
+    if inside:
+        return Origin("if", inside[-1].line)
+    function = next(
+        (f for f in tree.walk("function_definition") if f.line <= line <= f.last_line), None
+    )
+    exits = {
+        Node(tree, index).line
+        for node in (function.walk("return_statement") if function is not None else ())
+        for index in _guards(node)
+        if node.line < line
+    }
+    return Origin("if", min(exits)) if len(exits) == 1 else None
+
+
+def store_origin(tree: Tree, names: Collection[str]) -> Origin | None:
+    """Return the last line that stores an element of an array, or of a pointer into one."""
+    pointers = {
+        target
+        for node in tree.walk("init_declarator")
+        if (target := _declared_pointer(node)) and not _words_of(node).isdisjoint(names)
+    }
+    stores = [
+        node for node in tree.walk("assignment_expression")
+        if (left := node.part("left")) is not None and left.kind != "identifier"
+        and not {*_WORD.findall(left.text.split("[")[0])}.isdisjoint({*names} | pointers)
+    ]  # fmt: skip
+    return Origin("", stores[-1].line) if stores else None
+
+
+def _declared_pointer(node: Node) -> str:
+    declarator = node.part("declarator")
+    is_pointer = declarator is not None and declarator.kind == "pointer_declarator"
+    return declarator.text.lstrip("* ") if declarator is not None and is_pointer else ""
+
+
+def _words_of(node: Node) -> set[str]:
+    value = node.part("value")
+    return {*_WORD.findall(value.text)} if value is not None else set()
+
+
+def base_of(subscript: Node) -> Node:
+    """Return the array of `a[i][j]`: `a`."""
+    node = subscript
+    while node.kind == "subscript_expression" and (inner := node.part("argument")) is not None:
+        node = inner
+    return node
+
+
+def empty_bodies(tree: Tree) -> Iterator[tuple[Node, str, Node]]:
+    """Yield the statements whose body is `;`, their keywords, and the `;`."""
+    for statement in tree.walk("if_statement", "for_statement", "while_statement"):
+        body = statement.part("consequence") or statement.part("body")
+        if body is None or body.text != ";" or statement.part("alternative") is not None:
+            continue
+        above = statement.parent
+        follows = [c for c in above.named if c.start >= statement.end] if above else []
+        if follows and (
+            statement.kind == "if_statement" or follows[0].kind == "compound_statement"
+        ):
+            yield statement, statement.kind.split("_")[0], body

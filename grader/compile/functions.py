@@ -9,7 +9,7 @@ are searched for in the whole head, because the grammar does not know all of CUD
 from __future__ import annotations
 
 import re
-from collections.abc import Container
+from collections.abc import Container, Iterator
 from dataclasses import field, replace
 
 from grader import dataclass
@@ -107,6 +107,13 @@ def function_line(tree: Tree, name: str) -> int:
 
 _SCOPE = -1
 _OTHER = -2
+
+
+def nodes_of(tree: Tree, function: Function, *kinds: str) -> Iterator[Node]:
+    """Yield the nodes of those kinds in a function's body."""
+    for index in range(function.body, function.end):
+        if tree.kinds[index] in kinds:
+            yield Node(tree, index)
 
 
 @dataclass

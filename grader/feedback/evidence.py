@@ -12,13 +12,22 @@ first, and of these the edits at the lines that the findings name.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import islice
 
 from grader import dataclass
 from grader.checks.causes import CORRECTNESS, Clue, cause_kinds
-from grader.compile.dataflow import DataFlow, read_dataflow
-from grader.compile.functions import Function, functions, parameters
+from grader.compile.dataflow import (
+    DataFlow,
+    base_of,
+    empty_bodies,
+    guard_origin,
+    read_dataflow,
+    store_origin,
+    value_origin,
+)
+from grader.compile.functions import Function, functions, nodes_of, parameters
 from grader.compile.preprocessor import code
 from grader.compile.program import Program
 from grader.compile.signature import wrong_order
@@ -32,7 +41,7 @@ from grader.feedback.edits import (
     is_readable,
 )
 from grader.labs.model import Lab
-from grader.launch import Finding
+from grader.launch import OUTPUT_KINDS, Finding
 
 BARRIERS = ("__syncthreads", "__syncwarp", "__threadfence", "__threadfence_block")
 GENERIC = ("wrong-number", "wrong-operator", "wrong-variable", "wrong-condition", "wrong-type")
@@ -42,12 +51,18 @@ SPECIFIC = ("weak-barrier", "barrier-not-called", "not-accumulated", "not-shared
             "repeated-component", "wrong-order", "exchanged-components")  # fmt: skip
 """The kinds of edits of a text that a right kernel hardly has."""
 
+POINTLESS = "pointless comparison"
+"""Part of the compiler's warning about a comparison that always, or never, holds."""
+
 UNSTORED = "uninitialized-read"
 FAR = 4
 """How far a line is from the findings that no value or condition connects with them."""
 
 RINGS = 4
 """How many steps of the data flow count as near."""
+
+ALIKE = 3
+"""How many edits of one kind at one place have the same rank."""
 
 MAX_OF_A_KIND = 1500
 """The edits of one editor that are considered."""
@@ -72,6 +87,11 @@ def find_clues(program: Program, lab: Lab) -> tuple[Clue, ...]:
         *_assignments(tree),
         *_empty_bodies(tree),
         *_barriers_without_a_call(tree),
+        *(
+            Clue("constant-condition", origin.line, origin.name)
+            for origin in read_dataflow(program.source).constant_conditions
+        ),
+        *(Clue("constant-condition", w.line) for w in program.warnings if POINTLESS in w.message),
         *(clue for kernel in kernels for clue in _private_arrays(tree, kernel)),
         *(clue for kernel in kernels for clue in _early_exits(tree, kernel)),
         *(clue for kernel in kernels for clue in _unused_sizes(tree, kernel)),
@@ -79,6 +99,33 @@ def find_clues(program: Program, lab: Lab) -> tuple[Clue, ...]:
     return tuple(
         Clue(clue.kind, clue.line, clue.name, program.text(clue.line)) for clue in found[:MAX_CLUES]
     )
+
+
+def find_leads(
+    source: Source, errors: Sequence[Finding], lines: Collection[int]
+) -> tuple[Clue, ...]:
+    """Lead from the effect of a mistake to the line that a tutor looks at, without a fix.
+
+    Args:
+        source: The submission.
+        errors: The errors of the public cases.
+        lines: The lines where one small change makes every public case right.
+    """
+    kinds = {f.kind for f in errors}
+    first = next((f for f in errors if f.kind in CORRECTNESS), None)
+    if first is None or not kinds & CORRECTNESS <= OUTPUT_KINDS | {UNSTORED}:
+        return ()
+    unset = next((f for f in errors if f.kind == UNSTORED), None)
+    if len(lines) == 1:
+        return tuple(Clue("line-at-fault", line) for line in lines)
+    if unset is not None:
+        store = store_origin(source.tree, {unset.variable} - {""})
+        return (Clue("incomplete-store", store.line, unset.variable),) if store else ()
+    if first.kind == "unwritten-output":
+        guard = guard_origin(source.tree, first.line)
+        return (Clue("selecting-condition", guard.line),) if guard else ()
+    value = value_origin(source.tree, first.line)
+    return (Clue("wrong-value", value.line, value.name),) if value else ()
 
 
 def _assignments(tree: Tree) -> Iterator[Clue]:
@@ -114,27 +161,6 @@ def _empty_bodies(tree: Tree) -> Iterator[Clue]:
     """`if (i < n);`, and a loop that ends so before a block."""
     for statement, word, _ in empty_bodies(tree):
         yield Clue("empty-body", statement.line, word)
-
-
-def empty_bodies(tree: Tree) -> Iterator[tuple[Node, str, Node]]:
-    """Yield the statements whose body is `;`, their keywords, and the `;`."""
-    for statement in tree.walk("if_statement", "for_statement", "while_statement"):
-        body = statement.part("consequence") or statement.part("body")
-        if body is None or body.text != ";" or statement.part("alternative") is not None:
-            continue
-        above = statement.parent
-        follows = [c for c in above.named if c.start >= statement.end] if above else []
-        if follows and (
-            statement.kind == "if_statement" or follows[0].kind == "compound_statement"
-        ):
-            yield statement, statement.kind.split("_")[0], body
-
-
-def nodes_of(tree: Tree, function: Function, *kinds: str) -> Iterator[Node]:
-    """Yield the nodes of those kinds in a function's body."""
-    for index in range(function.body, function.end):
-        if tree.kinds[index] in kinds:
-            yield Node(tree, index)
 
 
 def _early_exits(tree: Tree, kernel: Function) -> Iterator[Clue]:
@@ -178,14 +204,6 @@ def _indices(subscript: Node) -> Iterator[Node]:
     indices = subscript.part("indices") or subscript.part("index")
     if indices is not None:
         yield from indices.walk("identifier", "field_expression")
-
-
-def base_of(subscript: Node) -> Node:
-    """Return the array of `a[i][j]`: `a`."""
-    node = subscript
-    while node.kind == "subscript_expression" and (inner := node.part("argument")) is not None:
-        node = inner
-    return node
 
 
 def _names_of_threads(tree: Tree, kernel: Function) -> set[str]:
@@ -308,19 +326,28 @@ def _spans(earlier: int, later: int, flow: DataFlow) -> Iterator[tuple[int, int]
 def list_edits(
     source: Source, evidence: Evidence, editors: Sequence[Editor], most: int
 ) -> tuple[Edit, ...]:
-    """Return at most `most` edits of a source without duplicates, those to try first in front."""
+    """Return at most `most` edits of a source without duplicates, those to try first in front.
+
+    Of many edits of one kind at one place, the later ones come behind those of other places.
+    """
     seen = {source.data.decode(errors="replace")}
     ranked = sorted(
-        (
+        (_rank(edit, evidence), len(edit.changes), edit.line, edit.changes, number, edit)
+        for number, edit in enumerate(
             edit
             for editor in editors
             for edit in _offered(editor, source)
             if evidence.is_wrong or _explains(edit, evidence)
-        ),
-        key=lambda edit: (_rank(edit, evidence), len(edit.changes), edit.line, edit.changes),
+        )
     )
+    alike: Counter[tuple[str, tuple[int, ...]]] = Counter()
+    spread = []
+    for rank, _, _, _, _, edit in ranked:
+        same = (edit.kind, tuple(start for start, _, _ in edit.changes))
+        spread.append((rank + alike[same] // ALIKE, edit))
+        alike[same] += 1
     kept: list[Edit] = []
-    for edit in ranked:
+    for _, edit in sorted(spread, key=lambda row: row[0]):
         if len(kept) == most:
             break
         text = edit.applied(source.data)

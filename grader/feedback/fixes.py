@@ -256,7 +256,9 @@ def doubt(source: Source, edit: Edit, evidence: Seen) -> int:
     offset = offset and not is_limit and edit.kind != "rounded-down"
     turned = [o for o, n in zip(old, new, strict=True) if {o, n} == {"+", "-"}]
     offset = offset or bool(turned and _is_step(place))
-    grown = edit.kind == "wrong-size" and any(_GROWN.match(n) for n in new)
+    grown = edit.kind == "wrong-size" and any(
+        _GROWN.match(n) or n.startswith(f"{o} *") for o, n in zip(old, new, strict=True)
+    )
     near = evidence.near.union(*evidence.around)
     far = evidence.is_wrong and edit.line not in near and not any(
         first <= edit.line <= last for first, last in evidence.spans

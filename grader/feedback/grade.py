@@ -16,10 +16,11 @@ from typing import Any, Literal
 from numpy.typing import NDArray
 
 from grader import dataclass
-from grader.checks.causes import Explanation, Fix
+from grader.checks.causes import Clue, Explanation, Fix
 from grader.checks.mismatch import compare
 from grader.checks.result import CaseRun, Evidence, Result
 from grader.checks.suite import Check, evaluate_all, plan
+from grader.compile.dataflow import size_origins
 from grader.compile.program import Kernel, Program
 from grader.compile.syntax import Node
 from grader.faults import RESOURCE_ERRORS, MachineFault, system_fault
@@ -33,7 +34,7 @@ from grader.feedback.edits import (
     is_inside,
     read_source,
 )
-from grader.feedback.evidence import find_clues, list_edits, read_evidence
+from grader.feedback.evidence import find_clues, find_leads, list_edits, read_evidence
 from grader.feedback.fixes import MAX_TRIALS, FixSearch, errors_of, run_explaining
 from grader.gpu.speedup import Timing
 from grader.grading.baseline import prefetch
@@ -58,11 +59,13 @@ MAX_THREADS = 8
 """The most trials at a time: more would take more memory for little gain."""
 
 SEARCH_SECONDS = 30.0
-"""The wall-clock limit of one search. The search reaches its own limits, numbers of instructions,
-long before."""
+"""The wall-clock limit of one search, a backstop."""
 
 MAX_SOURCE = 16 << 10
 """Bytes of a source whose fix is searched; a kernel of a course has a quarter of that."""
+
+WRONG_BYTES = re.compile(r"` has \d+ bytes, the lab requires")
+"""Matches the message about a variable whose size is not the lab's."""
 
 NOT_EVALUATED = ("quiz", "speed")
 
@@ -236,7 +239,31 @@ def _with_fix(
     found = search.fix(source, ranked, seen)
     cases = tuple(run.case.name for run in public.runs)
     made = () if found is None else (_described(public, source, found, errors),)
-    return replace(known, fixes=made, trials=search.trials, cases=cases)
+    leads = () if made else find_leads(source, errors, lines)
+    more = (replace(lead, text=public.program.text(lead.line)) for lead in leads)
+    clues = (*known.clues, *more)
+    return replace(known, clues=clues, fixes=made, trials=search.trials, cases=cases)
+
+
+def _with_wrong_constant(graded: Grade, job: Job) -> Grade:
+    """Lead from sizes that do not compile to the number that all of them come from."""
+    errors = [f for check in graded.checks for f in check.findings if f.kind == "compile-error"]
+    own = all(f.file == job.submission.name and f.line for f in errors)
+    roots = [size_origins(job.submission.text, f.line) for f in errors] if own else []
+    found = {origin for origins in roots for origin in origins}
+    if len(found) != 1 or not all(roots):
+        return graded
+    if len(errors) > 1:
+        is_known = all(f.message == "too many initializer values" for f in errors)
+    else:
+        shapes = {spec.name: len(spec.shape) for spec in job.lab.globals}
+        name = errors[0].message.split("`")[1] if WRONG_BYTES.search(errors[0].message) else ""
+        is_known = shapes.get(name) == len(roots[0])
+    origin = found.pop()
+    text = job.submission.text.splitlines()[origin.line - 1].strip()
+    clue = Clue("wrong-constant", origin.line, origin.name, text)
+    known = replace(graded.explanation, clues=(clue,))
+    return replace(graded, explanation=known) if is_known else graded
 
 
 def _on_simulator(evidence: Evidence) -> Evidence:
@@ -369,4 +396,5 @@ def grade(
             evidence = localize_faults(evidence, options)
             return replace(evidence, explanation=explain(evidence, options, fixes=fixes))
 
-        return grade_submission(job, quiz=quiz.result, localize=localize, progress=progress)
+        graded = grade_submission(job, quiz=quiz.result, localize=localize, progress=progress)
+        return _with_wrong_constant(graded, job)

@@ -23,6 +23,8 @@ from grader.feedback.edits import (
 )
 from grader.feedback.name_edits import BUILT_IN, MAX_NAMES, MAX_USES, is_use, macros_of
 
+CONSTANTS = ("true", "false", "0", "1")
+
 
 def axis_edits(source: Source) -> Iterator[Edit]:
     """`.x` for `.y`; both of a pair of declarations exchanged; a missing block or thread."""
@@ -330,6 +332,52 @@ def unroll_edits(source: Source) -> Iterator[Edit]:
         for pragma in kernel.walk("preproc_call"):
             if "unroll" in pragma.text:
                 yield Edit("not-unrolled", pragma.line, (replaced(pragma, "#pragma unroll\n"),))
+
+
+def whole_index_edits(source: Source) -> Iterator[Edit]:
+    """`blockIdx.x * blockDim.x + threadIdx.x` as the value of a variable; then of all of them."""
+    for kernel in source.kernels:
+        changes = []
+        for node in kernel.walk("init_declarator"):
+            value = node.part("value")
+            axes = {*re.findall(r"threadIdx\.([xyz])", value.text)} if value is not None else set()
+            if value is None or len(axes) != 1 or node.field("declarator").kind != "identifier":
+                continue
+            axis = axes.pop()
+            change = replaced(value, f"blockIdx.{axis} * blockDim.{axis} + threadIdx.{axis}")
+            mixed = "blockIdx" in value.text and f"blockIdx.{axis} *" not in value.text
+            changes.append(change)
+            cost = int(not mixed and f"blockIdx.{axis}" in kernel.body.text)
+            yield Edit("wrong-index", node.line, (change,), cost)
+        if len(changes) > 1:
+            line = kernel.tree.data[: changes[0][0]].count(b"\n") + 1
+            yield Edit("wrong-index", line, tuple(changes), int("blockIdx" in kernel.body.text))
+
+
+def constant_condition_edits(source: Source) -> Iterator[Edit]:
+    """A condition of the accesses, or of a value that is added, in place of a constant."""
+    for kernel in source.kernels:
+        stores = [store.named[0].field("left") for store in kernel.stores]
+        for guard in kernel.walk("if_statement", "conditional_expression"):
+            condition, body = guard.part("condition"), guard.part("consequence")
+            inner = condition and (condition.part("value") or condition)
+            if inner is None or body is None or inner.text not in CONSTANTS:
+                continue
+            own = [a for a in guard.walk("subscript_expression") if kernel.array_of(a)]
+            tests = [test for access in own for test in kernel.guards(access)]
+            if body.text.strip("{} \n\t;") == "return":
+                tests = [f"!({test})" for access in stores for test in kernel.guards(access)]
+            for call in guard.walk("call_expression"):
+                given = call.field("arguments").named
+                if call.text.startswith("atomicAdd") and len(given) == 2:
+                    tests.insert(0, f"{given[1].text} != 0")
+            for cost, test in enumerate(dict.fromkeys(tests)):
+                yield Edit("constant-condition", guard.line, (replaced(inner, test),), cost // 2)
+        for node in kernel.walk("binary_expression"):
+            sign, limit = node.field("operator"), node.field("right")
+            if (sign.text, limit.text) in ((">=", "0"), (">", "-1")):
+                new = f"{node.field('left').text} > 0"
+                yield Edit("constant-condition", node.line, (replaced(node, new),), 1)
 
 
 EDITORS = tuple(value for name, value in list(globals().items()) if name.endswith("_edits"))

@@ -34,6 +34,9 @@ MAX_ARGUMENTS = 6
 MAX_COMPONENTS = 16
 """The components of vectors of which two are exchanged."""
 
+MIN_ACCESSES = 3
+"""The accesses of an array of which one may have the wrong name in its index."""
+
 MAX_USES = 180
 """The uses of names that are replaced."""
 
@@ -51,14 +54,37 @@ def name_edits(source: Source) -> Iterator[Edit]:
             names = list(dict.fromkeys((*kernel.sizes, *kernel.variables, *macros)))
             groups = (names, list(kernel.shapes), _shared_arrays(kernel))
             uses = [n for n in kernel.walk("identifier") if is_use(n)][:MAX_USES]
+            odd = _odd_names(kernel)
             for use in uses:
                 choices = next((group for group in groups if use.text in group), [])
                 for other in choices if usual else choices[:MAX_NAMES]:
                     alike = (use.text in kernel.variables) == (other in kernel.variables)
                     counterpart = alike and _is_counterpart(use.text, other)
                     if other != use.text and counterpart == usual:
-                        cost = int(not usual)
+                        cost = -1 if other in odd.get(use.start, ()) else int(not usual)
                         yield Edit("wrong-variable", use.line, (replaced(use, other),), cost)
+
+
+def _odd_names(kernel: Kernel) -> dict[int, set[str]]:
+    """Return the only uses of a name in an index of an array whose other accesses use other names.
+
+    By the offset of each such use: the names of the others, in the same index of the array.
+    """
+    uses: dict[tuple[str, int], list[Node]] = {}
+    for access in kernel.walk("subscript_expression"):
+        index, array, place = access.part("indices"), access.part("argument"), 0
+        while array is not None and array.kind == "subscript_expression":
+            array, place = array.part("argument"), place + 1
+        names = list(index.walk("identifier")) if index is not None else []
+        if len(names) == 1 and array is not None:
+            uses.setdefault((array.text, place), []).append(names[0])
+    found = {}
+    for names in uses.values():
+        counts = Counter(node.text for node in names)
+        for node in names:
+            if counts[node.text] == 1 and len(names) >= MIN_ACCESSES:
+                found[node.start] = {*counts} - {node.text}
+    return found
 
 
 def is_use(name: Node) -> bool:
@@ -70,6 +96,9 @@ def is_use(name: Node) -> bool:
 
 def _is_counterpart(name: str, other: str) -> bool:
     """Return whether two names are one letter apart, or a row and a column."""
+    (head, _, one), (other_head, _, two) = name.rpartition("_"), other.rpartition("_")
+    if head and head == other_head:
+        return _is_counterpart(one, two)
     pairs = {("row", "col"), ("width", "height"), ("i", "j"), ("tx", "ty"), ("m", "n"), ("n", "k")}
     return (name, other) in pairs or (other, name) in pairs or (
         len(name) == len(other) and sum(a != b for a, b in zip(name, other, strict=True)) == 1

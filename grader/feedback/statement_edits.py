@@ -286,6 +286,11 @@ def wider_exit_edits(source: Source) -> Iterator[Edit]:
             for test in tests:
                 new = f"({condition.text[1:-1]} || {negated(test)})"
                 yield Edit("wrong-condition", guard.line, (replaced(condition, new),))
+            stores = (store.named[0].field("left") for store in kernel.stores)
+            for whole in dict.fromkeys(next(kernel.guards(store), "") for store in stores):
+                if whole:
+                    change = replaced(condition, f"(!({whole}))")
+                    yield Edit("wrong-condition", guard.line, (change,))
 
 
 def _words(text: str) -> set[str]:

@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator, Mapping
 from itertools import combinations
 
+from grader.compile.dataflow import empty_bodies
 from grader.compile.syntax import Node
 from grader.feedback.edits import (
     LOOPS,
@@ -20,7 +21,6 @@ from grader.feedback.edits import (
     replaced,
     statement_of,
 )
-from grader.feedback.evidence import empty_bodies
 
 COMPARISONS: Mapping[str, tuple[str, ...]] = {
     "<": ("<=", ">", ">="), "<=": ("<", ">", ">="), ">": (">=", "<", "<="),
@@ -38,6 +38,11 @@ NARROW = ("__half", "half", "short", "unsigned short", "char", "unsigned char", 
 WIDE = ("float", "int", "unsigned int", "double")
 INTEGER = re.compile(r"(\d{1,9})([uUlL]*)")
 FLOAT = re.compile(r"\d+\.\d*f?")
+MIN_POWER, MIN_SIZE = 16, 8
+"""The smallest powers of two that a number, and a macro, beside it is probably meant to be."""
+
+STEPS = ("1", "2", "-1")
+
 MAX_TERMS = 8
 """The terms of one statement of which two change their signs."""
 
@@ -119,7 +124,7 @@ def arithmetic_edits(source: Source) -> Iterator[Edit]:
             if sign.text in "*/+-%":
                 for side in (left, right):
                     kind = "wrong-size" if "sizeof" in node.text else "wrong-index"
-                    is_offset = sign.text in "+-" and right.text in ("1", "2") and side == left
+                    is_offset = sign.text in "+-" and right.text in STEPS and side == left
                     cost = 0 if kind == "wrong-size" or is_offset else 1
                     yield Edit(kind, node.line, (replaced(node, side.text),), cost)
         for node in kernel.walk("assignment_expression", "init_declarator"):
@@ -190,21 +195,33 @@ def number_edits(source: Source) -> Iterator[Edit]:
         match = INTEGER.fullmatch(node.text)
         sizes = [s for k in source.kernels if k.body.start <= node.start < k.body.end
                  for s in k.sizes]  # fmt: skip
+        if node.text.startswith("-"):
+            for other in ("0", "1") if INTEGER.fullmatch(node.text[1:]) else ():
+                yield Edit("wrong-number", node.line, (replaced(node, other),))
+            continue
         if match is None:
             for other in ("0.0f", "1.0f") if FLOAT.fullmatch(node.text) else ():
                 yield Edit("wrong-initial-value", node.line, (replaced(node, other),))
             continue
         kind = "wrong-size" if enclosing(node, "array_declarator") is not None else "wrong-number"
         for cost, other in enumerate(_near(int(match[1]), others, sizes)):
-            change = replaced(node, other + match[2])
-            yield Edit(kind, node.line, (change,), 0 if cost < 2 or other in sizes else 1)
+            change, rounds = replaced(node, other + match[2]), _rounds(match[1], other, MIN_POWER)
+            usual = 0 if cost < 2 or other in sizes else 1
+            yield Edit(kind, node.line, (change,), -1 if rounds else usual)
     for body in source.tree.walk("preproc_arg"):
         for match in re.finditer(rf"\b{INTEGER.pattern}\b", body.text):
             start = body.start + len(body.text[: match.start()].encode())
             for cost, other in enumerate(_near(int(match[1]), others, list(source.extents))):
                 change = (start, start + len(match[0]), other)
-                usual = cost < 2 or other in source.extents
-                yield Edit("wrong-number", body.line, (change,), 0 if usual else 1)
+                usual = 0 if cost < 2 or other in source.extents else 1
+                first = _rounds(match[1], other, MIN_SIZE)
+                yield Edit("wrong-number", body.line, (change,), -1 if first else usual)
+
+
+def _rounds(number: str, other: str, least: int) -> bool:
+    """Return whether a number is one off the power of two that another one is: 127 for 128."""
+    value, new = int(number), int(other) if other.isdigit() else 0
+    return new >= least and new & (new - 1) == 0 and abs(value - new) == 1
 
 
 def _numbers(source: Source) -> tuple[str, ...]:
@@ -217,18 +234,8 @@ def _numbers(source: Source) -> tuple[str, ...]:
 def _near(value: int, others: tuple[str, ...], sizes: object) -> list[str]:
     names = [str(s) for s in sizes] if isinstance(sizes, list) else []
     close = [str(value + 1), str(value - 1) if value else "-1"]
-    near = [
-        str(value + 2),
-        str(value - 2),
-        str(2 * value),
-        str(value // 2),
-        "0",
-        "1",
-        *others,
-        *names,
-        *EXTENTS,
-    ]
-    return list(dict.fromkeys((*close, *near)))
+    near = [str(other) for other in (value + 2, value - 2, 2 * value, value // 2, 0, 1)]
+    return list(dict.fromkeys((*close, *near, *others, *names, *EXTENTS)))
 
 
 def assignment_edits(source: Source) -> Iterator[Edit]:
@@ -324,6 +331,7 @@ def _other_start(kernel: Kernel, node: Node) -> Iterator[Edit]:
 def missing_else_edits(source: Source) -> Iterator[Edit]:
     """Zero where the condition of a store does not hold."""
     for kernel in source.kernels:
+        every: list[Change] = []
         for guard in kernel.walk("if_statement"):
             body = guard.part("consequence")
             store = next(body.walk("assignment_expression"), None) if body is not None else None
@@ -331,9 +339,11 @@ def missing_else_edits(source: Source) -> Iterator[Edit]:
                 continue
             left = store.field("left")
             if left.kind == "subscript_expression" and not kernel.array_of(left):
-                yield Edit(
-                    "missing-else", body.line, ((guard.end, guard.end, f" else {left.text} = 0;"),)
-                )
+                every.append((guard.end, guard.end, f" else {left.text} = 0;"))
+                yield Edit("missing-else", body.line, (every[-1],))
+        if len(every) > 1:
+            line = kernel.tree.data[: every[0][0]].count(b"\n") + 1
+            yield Edit("missing-else", line, tuple(every))
 
 
 def type_edits(source: Source) -> Iterator[Edit]:

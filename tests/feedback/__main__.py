@@ -5,7 +5,8 @@ it is right, how many causes are shown, how often a fix is confirmed, and how ma
 not hold in all cases. Ends with 1 when a goal is missed.
 
 With `--mutants`, the mutants of the labs' solutions and the labs' incorrect variants in place of
-those mistakes: an error of hidden cases alone has no cause to report, so those count apart.
+those mistakes. Those with full points in the public cases, which are right or wrong in hidden cases
+alone, have no error to report, so they count apart.
 """
 
 from __future__ import annotations
@@ -65,12 +66,12 @@ def describe(outcome: Outcome) -> str:
     """One line of an outcome."""
     mistake, first, fix = outcome.mistake, outcome.first, outcome.fix
     words = [
-        "right" if outcome.is_right else "WRONG",
+        "right" if outcome.is_right else "WRONG" if first else "no error",
         "no fix" if fix is None else "fix" if outcome.fix_holds else "WRONG FIX",
         f"{mistake.lab}/{mistake.name}:",
         f"{first.kind} in line {first.line}" if first else "nothing",
     ]
-    if not outcome.is_right:
+    if first and not outcome.is_right:
         lines = ", ".join(map(str, sorted(mistake.lines)))
         words.append(f"for {' or '.join(sorted(mistake.causes)) or 'any'} in line {lines}")
     trials, seconds = outcome.graded.explanation.trials, outcome.graded.provenance.seconds

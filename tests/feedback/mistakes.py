@@ -12,14 +12,14 @@ the incorrect variants of the labs. Their lines are known, and not what their ca
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 
 import yaml
 
-from grader.authoring.mutation.mutants import changed_lines, make_mutants
+from grader.authoring.mutation.mutants import changed_lines, code_rows, make_mutants
 from grader.authoring.mutation.study import submission_of
 from grader.authoring.requirements import lab_folder
 from grader.checks.causes import CORRECTNESS, Cause, Fix
@@ -59,7 +59,7 @@ class Outcome:
     """What the report of a mistake says.
 
     Attributes:
-        first: The first cause.
+        first: The first cause that is an error; None where nothing is wrong in a public case.
         shown: The causes that are shown.
         fix: The confirmed fix.
         fix_holds: Whether the fix is right in all cases, hidden ones too; it may cost too much.
@@ -130,11 +130,36 @@ def read_variants() -> Iterator[Mistake]:
             yield _of_source(name, file.stem, solution_of(lab), file.read_text())
 
 
+@cache
+def _studied() -> Mapping[tuple[str, ...], frozenset[str]]:
+    """The texts of the right lines of each mistake of the files, by its code."""
+    return {
+        tuple(_words(mistake.source)): frozenset(
+            text.strip()
+            for number, text in enumerate(mistake.source.splitlines(), start=1)
+            if number in mistake.lines
+        )
+        for mistake in read_mistakes()
+    }
+
+
+def _known_lines(source: str) -> set[int]:
+    """Return the right lines of a source whose code is that of a mistake of the files."""
+    texts = _studied().get(tuple(_words(source)), frozenset())
+    rows = enumerate(source.splitlines(), start=1)
+    return {number for number, text in rows if text.strip() in texts}
+
+
 def _of_source(lab: str, name: str, right: str, source: str) -> Mistake:
-    """Return the mistake of a source, in the lines in which it differs, and the next ones."""
-    changed = changed_lines(right, source)
-    lines = frozenset(line + near for line in changed for near in (-1, 0, 1))
-    return Mistake(lab, name, source, lines, frozenset(), right)
+    """Return the mistake of a source, in the lines in which it differs, and the next ones.
+
+    Lines without code do not count: the lines before and after a statement that is missing are
+    those of the statements around it. A source that is also in the files has their lines too.
+    """
+    changed, rows = changed_lines(right, source), code_rows(source)
+    near = {n for n in range(1, len(rows)) for line in changed if abs(rows[n] - rows[line]) <= 1}
+    lines = near | {line + step for line in changed for step in (-1, 0, 1)} | _known_lines(source)
+    return Mistake(lab, name, source, frozenset(lines), frozenset(), right)
 
 
 def _words(source: str) -> list[str]:
@@ -155,7 +180,10 @@ def examine(mistake: Mistake, *, threads: int | None = None, verify: bool = True
         found = (f for check in again.checks for f in check.findings)
         holds = not any(f.severity == "error" and f.kind in CORRECTNESS for f in found)
     shown = min(len(causes), MAX_CAUSES)
-    return Outcome(mistake, graded, causes[0] if causes else None, shown, fix, holds)
+    first = next((cause for cause in causes if cause.finding.severity == "error"), None)
+    lost = graded.score.judged_max - graded.score.points
+    assert first is not None or lost == 0, f"{mistake.lab}/{mistake.name}: {lost} points, no error"
+    return Outcome(mistake, graded, first, shown, fix, holds)
 
 
 def patched(source: str, diff: str) -> str:
