@@ -175,7 +175,7 @@ FailureReason = Literal["timeout", "memory", "crash", "output", "protocol"]
 _FAULTS: Mapping[str, type[Fault]] = MappingProxyType(
     {kind.__name__: kind for kind in (StudentFault, LabFault, MachineFault)}
 )
-_CPU_SHARE = 0.8
+_CPU_SHARE = 0.5  # Linux counts whole ticks for its limit: under load it may end a child early
 _MEMORY_SHARE = 0.5
 _OWN_SIGNALS = (signal.SIGSEGV, signal.SIGABRT, signal.SIGILL, signal.SIGFPE)
 """Signals that code causes by what it does. SIGBUS is a page that could not be read."""
@@ -213,7 +213,7 @@ class Usage:
         return self.peak > 0
 
     def reached_cpu(self, seconds: float) -> bool:
-        """Return whether the child reached that limit of processor time; samples lag a little."""
+        """Return whether the child reached that limit of processor time, as Linux counts it."""
         return "cpu" not in self.reduced and self.cpu >= _CPU_SHARE * seconds
 
     def reached_memory(self, limit: int) -> bool:

@@ -293,6 +293,8 @@ def _raise_failure(child: Child, limits: Limits, sandbox: Sandbox | None) -> Non
     if isinstance(child.process, ForkedChild) and child.process.ended_with_template():
         raise ChildLost
     errors, usage = read_stderr(child.errors), read_usage(child.reply)
+    if isinstance(child.process, ForkedChild) and usage.began:  # its samples lag under load
+        usage = replace(usage, cpu=max(usage.cpu, child.process.cpu))
     if status == NOT_SET_UP:
         raise TemplateEnded(errors.rstrip(b"\0").decode(errors="replace"))
     confined = sandbox is not None and not child.is_forked

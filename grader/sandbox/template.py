@@ -32,7 +32,7 @@ from grader.sandbox.bubblewrap import (
     python_folders,
     sandbox_environment,
 )
-from grader.sandbox.template_child import FAILED, STARTED, STATUS
+from grader.sandbox.template_child import ENDED, FAILED, STARTED, STATUS
 
 MODULES = (
     "grader.simulator.simulate",
@@ -87,10 +87,12 @@ class ForkedChild:
     Attributes:
         returncode: The exit code, or minus the number of the signal that ended it; None while it
             runs.
+        cpu: Its seconds of processor time, known at its end.
     """
 
     def __init__(self, template: Template, report: socket.socket, pidfd: int) -> None:
         self.returncode: int | None = None
+        self.cpu = 0.0
         self._template = template  # it must not end before its child
         self._report = report
         self._pidfd = pidfd
@@ -135,7 +137,7 @@ class ForkedChild:
             poll.register(self._report, select.POLLIN)
             if not poll.poll(max(0.0, deadline - time.monotonic()) * 1000):
                 return False
-            self.returncode = _status(self._report)
+            self.returncode, self.cpu = _status(self._report)
         return True
 
     def kill(self) -> None:
@@ -366,18 +368,15 @@ def _pidfd(report: socket.socket) -> int:
     return descriptors[0]
 
 
-def _status(report: socket.socket) -> int:
-    """Return the exit code that the host reports."""
-    try:
-        message = report.recv(16)
-    except OSError:
-        return LOST
-    if message == FAILED:
-        return NOT_SET_UP
-    if len(message) != 5 or message[:1] != STATUS:
-        return LOST
-    code: int = struct.unpack("<i", message[1:])[0]
-    return code
+def _status(report: socket.socket) -> tuple[int, float]:
+    """Return the exit code and the seconds of processor time that the host reports."""
+    with suppress(OSError, struct.error):
+        message = report.recv(32)
+        if message == FAILED:
+            return NOT_SET_UP, 0.0
+        if message[:1] == STATUS:
+            return struct.unpack(ENDED, message[1:])
+    return LOST, 0.0
 
 
 def _wait(process: subprocess.Popen[bytes], how: int = 0) -> bool:

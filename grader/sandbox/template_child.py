@@ -30,7 +30,10 @@ from typing import Any, NoReturn
 from grader.sandbox import inside
 
 STARTED, STATUS, FAILED = b"p", b"s", b"f"
-"""The host's messages: the child waits (with its pidfd), and the child's wait status."""
+"""The host's messages: the child waits (with its pidfd), and how it ended, packed as ENDED."""
+
+ENDED = "<id"
+"""A child's exit code and its seconds of processor time."""
 
 _FIRST, _NAMES = 3, ("request", "reply", "channel")
 """The descriptors of a child besides those of every process, and the number of the first."""
@@ -144,9 +147,10 @@ def _init(report: socket.socket, order: dict[str, Any], shared: list[int]) -> No
     for fd in shared:
         os.close(fd)
     while True:  # orphans of the child are children of this process
-        ended, status = os.wait()
+        ended, status, used = os.wait4(-1, 0)
         if ended == pid:
-            report.send(STATUS + struct.pack("<i", os.waitstatus_to_exitcode(status)))
+            code, cpu = os.waitstatus_to_exitcode(status), used.ru_utime + used.ru_stime
+            report.send(STATUS + struct.pack(ENDED, code, cpu))
             os._exit(0)
 
 

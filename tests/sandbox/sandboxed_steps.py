@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import itertools
 import json
 import os
 import signal
@@ -69,6 +70,12 @@ def sleeps_as(request: Any, arrays: dict[str, Any]) -> Step:
 def spin(request: Any, arrays: dict[str, Any]) -> Step:
     while True:
         pass
+
+
+def spin_in_c(request: Any, arrays: dict[str, Any]) -> Step:
+    """Spin without ever letting another thread of this process run, such as that of samples."""
+    sum(itertools.repeat(0))
+    return None, {}
 
 
 def memory(request: Any, arrays: dict[str, Any]) -> Step:

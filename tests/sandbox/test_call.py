@@ -178,6 +178,7 @@ def test_dead_child_raises_a_failure_with_its_reason(
     [
         ("sleep", Limits(wall=0.3, cpu=1), False),
         ("spin", Limits(wall=20, cpu=1), True),
+        ("spin_in_c", Limits(wall=20, cpu=1), True),
         ("cpu_signal", SHORT, False),
         ("no_memory", SHORT, False),
         ("memory", SHORT, True),
@@ -290,5 +291,5 @@ def test_child_exits_when_its_caller_is_gone(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_an_inherited_limit_of_processor_time_proves_nothing() -> None:
-    assert Usage(cpu=17.0).reached_cpu(20.0)
+    assert Usage(cpu=12.0).reached_cpu(20.0) and not Usage(cpu=9.0).reached_cpu(20.0)
     assert not Usage(cpu=17.0, reduced=frozenset({"cpu"})).reached_cpu(20.0)
