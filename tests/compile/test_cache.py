@@ -7,6 +7,7 @@ import os
 import random
 import shutil
 import time
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -110,6 +111,23 @@ def test_every_flipped_bit_and_every_truncation_is_detected(tmp_path: Path) -> N
         assert cache.load(tmp_path, "key") is None, content
     entry.write_bytes(whole)
     assert cache.load(tmp_path, "key") == VALUE
+
+
+@pytest.mark.parametrize("length", [0, cache.LONG - 2, cache.LONG - 1, 40 * cache.LONG])
+def test_a_long_entry_is_compressed_and_comes_back(length: int, tmp_path: Path) -> None:
+    value = "mov.u32 " * (length // 8) + "x" * (length % 8)
+    cache.store(tmp_path, "key", value)
+    (entry,) = entries(tmp_path)
+    assert cache.load(tmp_path, "key") == value
+    is_compressed = entry.stat().st_size < max(length // 4, 1)
+    assert is_compressed == (length + 2 > cache.LONG)
+
+
+@pytest.mark.parametrize("body", [b"x", zlib.compress(b"[1]")[:-6], zlib.compress(b"{")])
+def test_what_cannot_be_decompressed_or_read_is_no_value(body: bytes, tmp_path: Path) -> None:
+    """Its digest is right: a defect of this program wrote it, or another version."""
+    (tmp_path / "key.json").write_bytes(cache._head("key", body) + b"\n" + body)
+    assert cache.load(tmp_path, "key") is None
 
 
 def test_random_bytes_in_an_entry_are_detected(tmp_path: Path) -> None:
