@@ -17,7 +17,7 @@ from types import MappingProxyType
 
 from grader import dataclass
 from grader.labs.model import Hints
-from grader.launch import KINDS, OUTPUT_KINDS, Finding
+from grader.launch import KINDS, OUTPUT_KINDS, Finding, Origin
 
 CORRECTNESS = OUTPUT_KINDS | {
     "race", "lost-update", "order-dependent", "invalid-access", "uninitialized-read",
@@ -35,8 +35,8 @@ _SEVERITIES = ("error", "warning", "info")
 class CauseKind:
     """One kind of cause: what is wrong, and what kind of change repairs it.
 
-    `{line}` is the line of the cause, `{name}` the name of what it is about or a second line; both
-    lines stand in `change` only.
+    `{line}` is the line of the cause, `{more}` the further ones, `{name}` the name of what it is
+    about; lines stand in `change` only.
     """
 
     what: str
@@ -76,9 +76,10 @@ class Fix:
         kind: One of cause_kinds().
         line: The line of the student's file that it changes, or that it adds to.
         text: The text of that line.
-        name: What the cause is about, such as a variable, or a second line; may be empty.
+        name: What the cause is about, such as a variable; may be empty.
         diff: The edit as a unified diff; empty where the lab does not show it.
         explains: The kinds of the errors that it removes.
+        more: The further lines that it changes or adds to.
     """
 
     kind: str
@@ -88,6 +89,7 @@ class Fix:
     diff: str = ""
     explains: tuple[str, ...] = ()
     file: str = ""  # the header of the line; empty for the submitted file
+    more: tuple[Origin, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -296,8 +298,10 @@ def with_tried_hints(findings: Iterable[Finding], explanation: Explanation) -> t
             return finding
         for fix in explanation.fixes:
             if finding.kind in fix.explains and (not finding.cases or tried & {*finding.cases}):
-                name = fix.name if fix.name.isdigit() else f"`{fix.name}`"
-                change = cause_kinds()[fix.kind].change.format(line=fix.line, name=name)
+                more = " and ".join(str(place.line) for place in fix.more)
+                change = cause_kinds()[fix.kind].change.format(
+                    line=fix.line, more=more, name=f"`{fix.name}`"
+                )
                 return replace(finding, hint=f"{change} {TRIED}" * (explanation.hints != "cause"))
         return replace(finding, hint=_without_advice(finding.hint))
 

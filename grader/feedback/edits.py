@@ -39,6 +39,7 @@ class Edit:
         changes: The replacements, which do not overlap.
         cost: How large or unlikely the edit is; 0 is a change of one word.
         name: What it is about, such as a variable; may be empty.
+        more: The further lines that it is about.
     """
 
     kind: str
@@ -46,6 +47,7 @@ class Edit:
     changes: tuple[Change, ...]
     cost: int = 0
     name: str = ""
+    more: tuple[int, ...] = ()
 
     def applied(self, source: bytes) -> str:
         """Return the source after the edit."""
@@ -255,8 +257,7 @@ def statement_of(node: Node) -> Node | None:
 
 def indent_of(node: Node) -> str:
     """Return the white space before a node on its line."""
-    before = node.tree.data[: node.start]
-    line = before[before.rfind(b"\n") + 1 :].decode(errors="replace")
+    line = node.tree.data[: node.start].rpartition(b"\n")[2].decode(errors="replace")
     return line[: len(line) - len(line.lstrip())]
 
 

@@ -380,7 +380,7 @@ def _orders_every_race(edit: Edit, evidence: Evidence) -> bool:
     """Return whether each race has one of the two barriers that an edit adds between its lines."""
     if edit.kind != "missing-barriers":
         return False
-    lines = (edit.line, int(edit.name))
+    lines = (edit.line, *edit.more)
     return all(any(a <= line <= b for line in lines) for a, b in evidence.spans)
 
 

@@ -46,7 +46,7 @@ from grader.grading.run import simulator_memory
 from grader.labs.model import Lab, PreparedCase
 from grader.labs.quiz import AnswerSheet
 from grader.labs.reference import prepare_processes
-from grader.launch import OUTPUT_KINDS, Finding, Launch, pack_launches
+from grader.launch import OUTPUT_KINDS, Finding, Launch, Origin, pack_launches
 from grader.sandbox.call import Limits, prepare_template
 from grader.simulator.exchange import Localization, unpack_localization
 from grader.simulator.ptx.model import function_name
@@ -64,8 +64,9 @@ SEARCH_SECONDS = 30.0
 MAX_SOURCE = 16 << 10
 """Bytes of a source whose fix is searched; a kernel of a course has a quarter of that."""
 
-WRONG_BYTES = re.compile(r"` has \d+ bytes, the lab requires")
-"""Matches the message about a variable whose size is not the lab's."""
+WRONG_BYTES = re.compile(r"`(\w+)` has \d+ bytes, the lab requires")
+TOO_MANY = "too many initializer values"
+"""The messages about a variable whose size is not the lab's, and about an array."""
 
 NOT_EVALUATED = ("quiz", "speed")
 
@@ -247,23 +248,21 @@ def _with_fix(
 
 def _with_wrong_constant(graded: Grade, job: Job) -> Grade:
     """Lead from sizes that do not compile to the number that all of them come from."""
+    text, file = job.submission.text, job.submission.name
     errors = [f for check in graded.checks for f in check.findings if f.kind == "compile-error"]
-    own = all(f.file == job.submission.name and f.line for f in errors)
-    roots = [size_origins(job.submission.text, f.line) for f in errors] if own else []
-    found = {origin for origins in roots for origin in origins}
-    if len(found) != 1 or not all(roots):
+    shapes = {spec.name: len(spec.shape) for spec in job.lab.globals}
+    wrong = [m[1] for f in errors if (m := WRONG_BYTES.match(f.message)) and m[1] in shapes]
+    several = len(errors) > 1 and all(f.message == TOO_MANY for f in errors)
+    if not (several or len(errors) == len(wrong) == 1) or any(f.file != file for f in errors):
         return graded
-    if len(errors) > 1:
-        is_known = all(f.message == "too many initializer values" for f in errors)
-    else:
-        shapes = {spec.name: len(spec.shape) for spec in job.lab.globals}
-        name = errors[0].message.split("`")[1] if WRONG_BYTES.search(errors[0].message) else ""
-        is_known = shapes.get(name) == len(roots[0])
+    roots = [size_origins(text, f.line) for f in errors]
+    found = {origin for origins in roots for origin in origins}
+    if len(found) != 1 or not all(roots) or (wrong and len(roots[0]) != shapes[wrong[0]]):
+        return graded
     origin = found.pop()
-    text = job.submission.text.splitlines()[origin.line - 1].strip()
-    clue = Clue("wrong-constant", origin.line, origin.name, text)
-    known = replace(graded.explanation, clues=(clue,))
-    return replace(graded, explanation=known) if is_known else graded
+    row = text.splitlines()[origin.line - 1].strip()
+    clue = Clue("wrong-constant", origin.line, origin.name, row)
+    return replace(graded, explanation=replace(graded.explanation, clues=(clue,)))
 
 
 def _on_simulator(evidence: Evidence) -> Evidence:
@@ -277,8 +276,8 @@ def _described(evidence: Evidence, source: Source, edit: Edit, errors: Sequence[
     program, hints = evidence.program, evidence.lab.hints
     diff = diff_of(source, edit, program.file) if hints == "fix" else ""
     kinds = tuple(dict.fromkeys(f.kind for f in errors))
-    kind = true_kind(source, edit, kinds)
-    return Fix(kind, edit.line, program.text(edit.line), edit.name, diff, kinds)
+    kind, more = true_kind(source, edit, kinds), tuple(Origin("", line) for line in edit.more)
+    return Fix(kind, edit.line, program.text(edit.line), edit.name, diff, kinds, more=more)
 
 
 def true_kind(source: Source, edit: Edit, kinds: Collection[str]) -> str:

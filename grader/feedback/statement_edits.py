@@ -71,7 +71,7 @@ def barrier_added_edits(source: Source) -> Iterator[Edit]:
         inside = [p for p in places if p[3] <= 1]
         for first, second in list(combinations(sorted(inside[-10:]), 2))[:MAX_PAIRS]:
             changes = (first[2], second[2])
-            yield Edit("missing-barriers", first[1], changes, 1, str(second[1]))
+            yield Edit("missing-barriers", first[1], changes, 1, more=(second[1],))
 
 
 def barrier_moved_edits(source: Source) -> Iterator[Edit]:
@@ -117,7 +117,7 @@ def _unwrapped(kernel: Kernel, branch: Node, line: int) -> Iterator[Edit]:
     opened = (branch.start, block.start, "")
     for loads in (False, True):
         guarded = _guarded(kernel, block.start, block.end, test, loads=loads)
-        yield Edit("divergent-barrier", line, (opened, *guarded), 1)
+        yield Edit("divergent-barrier", line, (opened, *guarded), int(bool(guarded)))
 
 
 def _guarded(

@@ -8,19 +8,21 @@ from random import Random
 
 import pytest
 
+from grader.authoring.mutation.study import submission_of
 from grader.checks.causes import cause_kinds
 from grader.compile.signature import with_lab_kernels
 from grader.compile.source import compile_source
 from grader.compile.syntax import MAX_PIECE
 from grader.feedback.edits import Edit, diff_of, is_degenerate, negated, read_source
-from grader.feedback.evidence import Evidence, find_clues, list_edits
+from grader.feedback.evidence import Evidence, find_clues, find_leads, list_edits
 from grader.feedback.fixes import MAX_TRIALS, doubt
-from grader.feedback.grade import true_kind
+from grader.feedback.grade import grade, true_kind
 from grader.feedback.index_edits import EDITORS as INDEX_EDITORS
 from grader.feedback.name_edits import EDITORS as NAME_EDITORS
 from grader.feedback.statement_edits import EDITORS as STATEMENT_EDITORS
 from grader.feedback.value_edits import EDITORS as VALUE_EDITORS
 from grader.labs.reading import load_lab
+from grader.launch import Finding
 from tests.feedback.mistakes import patched, solution_of
 from tests.made import a_program
 
@@ -239,3 +241,143 @@ def test_an_empty_body_and_the_order_of_parameters_are_clues() -> None:
     assert clues_of(text.replace("if (i < n)", "if (i < n);"), "vector-add") == [("empty-body", 9)]
     waits = text.replace("    if (i < n)", "    while (i < 0);\n    if (i < n)")
     assert clues_of(waits, "vector-add") == []
+
+
+def _first(source: str, lab: str, kinds: set[str], lines: set[int], new: str) -> int:
+    """The place of the first edit that makes a text, among those to try."""
+    read = read_source(source, load_lab(lab))
+    seen = Evidence(frozenset(kinds), frozenset(lines))
+    edits = list_edits(read, seen, EDITORS, MAX_TRIALS)
+    return next((k for k, edit in enumerate(edits) if new in edit.applied(read.data)), MAX_TRIALS)
+
+
+@pytest.mark.parametrize(
+    ("lab", "old", "new", "line", "kind", "most"),
+    [
+        ("tiled-matmul", "#define TILE 16", "#define TILE 17", 6, "invalid-access", 6),
+        ("histogram", "#define BINS 256", "#define BINS 255", 6, "invalid-access", 6),
+        ("sgemm-ladder", "As[step][row + 4]", "As[step][col + 4]", 43, "wrong-output", 6),
+        ("sgemm-ladder", "Bs[step][col];", "Bs[step][row];", 44, "wrong-output", 6),
+        ("sgemm-ladder", "As[a_col + 1][a_row]", "As[a_row + 1][a_row]", 34, "race", 6),
+        ("blur-median", "max(from_y, 0)", "max(from_y, -1)", 31, "invalid-access", 48),
+        ("occupancy", "% threads == 0", "% threads == -1", 35, "wrong-output", 48),
+        ("histogram", "[threadIdx.x] > 0", "[threadIdx.x] > -1", 19, "wrong-output", 48),
+    ],
+)
+def test_the_inverse_of_a_small_slip_is_tried_early(
+    lab: str, old: str, new: str, line: int, kind: str, most: int
+) -> None:
+    source = solution_of(load_lab(lab))
+    assert source.count(old) == 1
+    assert _first(source.replace(old, new), lab, {kind}, {line}, old) < most
+
+
+def test_many_edits_of_one_place_do_not_hide_those_of_others() -> None:
+    lab = load_lab("sgemm-ladder")
+    source = read_source(solution_of(lab), lab)
+    near = frozenset(range(30, 63))
+    edits = list_edits(source, Evidence(frozenset({"wrong-output"}), near), EDITORS, 96)
+    kinds = [(edit.kind, edit.line) for edit in edits]
+    assert len({line for _, line in kinds}) > 15
+
+
+@pytest.mark.parametrize(
+    ("lab", "old", "constant", "new"),
+    [
+        ("constant-convolution", "x >= width || y >= height", "true", "!(y < height && x < width)"),
+        ("dynamic-tile", "(row < m && a_col < k)", "false", "row < m && a_col < k"),
+        ("histogram", "own[threadIdx.x] > 0", "true", "own[threadIdx.x] != 0"),
+        ("vector-add", "i < n", "1", "i < n"),
+    ],
+)
+def test_a_constant_condition_is_a_clue_with_a_condition_to_try(
+    lab: str, old: str, constant: str, new: str
+) -> None:
+    held = load_lab(lab)
+    text = solution_of(held)
+    line = text[: text.index(old)].count("\n") + 1
+    text = text.replace(old, constant, 1)
+    clues = find_clues(replace(a_program(), source=text), held)
+    assert (clues[0].kind, clues[0].line) == ("constant-condition", line)
+    source, kinds = read_source(text, held), frozenset({"wrong-output"})
+    edits = list_edits(source, Evidence(kinds, frozenset(), clues=clues), EDITORS, 4)
+    changed = [change[2] for edit in edits if edit.line == line for change in edit.changes]
+    assert new in changed
+
+
+def test_two_added_barriers_name_both_lines_as_data() -> None:
+    lab = load_lab("tiled-matmul")
+    source = read_source(solution_of(lab).replace("__syncthreads();", ""), lab)
+    edits = list_edits(source, RACE, EDITORS, 10_000)
+    both = [edit for edit in edits if edit.kind == "missing-barriers"]
+    assert both and all(not e.name and e.line < e.more[0] for e in both)
+
+
+FLAT = Finding("wrong-output", "error", "2 elements are wrong", line=12, variable="C")
+LEADS = """\
+extern "C" __global__ void matmul(const float* A, const float* B, float* C, int n)
+{
+    __shared__ float tile[16];
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i > n) return;
+    float* part = tile;
+    part[threadIdx.x] = A[i];
+    float sum = 0.0f, copy = 0.0f;
+    for (int k = 0; k < n; ++k) {
+        sum += A[k] * B[k];
+    }
+    copy = sum;
+    C[i] = (float)copy;
+    C[i] = A[i] * 2.0f;
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("kind", "line", "lines", "expected"),
+    [
+        ("wrong-output", 13, (), [("wrong-value", 10, "sum")]),
+        ("wrong-output", 14, (), []),
+        ("wrong-output", 14, (4,), [("line-at-fault", 4, "")]),
+        ("wrong-output", 14, (4, 5), []),
+        ("unwritten-output", 13, (), [("selecting-condition", 5, "")]),
+        ("uninitialized-read", 10, (), [("incomplete-store", 7, "tile")]),
+        ("race", 13, (4,), []),
+    ],
+)
+def test_an_effect_without_a_fix_leads_to_a_line(
+    kind: str, line: int, lines: tuple[int, ...], expected: list[tuple[str, int, str]]
+) -> None:
+    variable = "tile" if kind == "uninitialized-read" else "C"
+    finding = replace(FLAT, kind=kind, line=line, variable=variable)
+    leads = find_leads(read_source(LEADS, load_lab("tiled-matmul")), [finding], lines)
+    assert [(lead.kind, lead.line, lead.name) for lead in leads] == expected
+
+
+def test_leads_of_broken_texts_are_found_in_bounded_time() -> None:
+    lab = load_lab("tiled-matmul")
+    for opened, closed in HOSTILE.values():
+        source = read_source(HEAD + opened * 900 + closed * 900 + "}", lab)
+        started = time.process_time()
+        for kind in ("wrong-output", "unwritten-output", "uninitialized-read"):
+            find_leads(source, [replace(FLAT, kind=kind, line=2, variable="A")], ())
+        assert time.process_time() - started < 2
+
+
+@pytest.mark.parametrize(
+    ("lab", "old", "new", "line"),
+    [
+        ("constant-convolution", "#define RADIUS 2", "#define RADIUS 3", 7),
+        ("constant-convolution", "mask[SIDE][SIDE]", "mask[SIDE]", 0),
+        ("constant-convolution", "mask[SIDE][SIDE]", "mask[SIDE][5 - 1]", 0),
+        ("sgemm-ladder", "#define MINE 8", "#define MINE 7", 9),
+    ],
+)
+def test_sizes_that_do_not_compile_lead_to_their_constant(
+    lab: str, old: str, new: str, line: int
+) -> None:
+    held = load_lab(lab)
+    made = grade(held, submission_of(held, solution_of(held).replace(old, new)), threads=1)
+    assert made.score.points == 0
+    first = made.causes[0]
+    assert (first.line if first.kind == "wrong-constant" else 0) == line

@@ -152,6 +152,7 @@ class StoredFix(Contract):
     diff: str
     explains: list[str]
     file: str
+    more: list[OriginObject]
 
 
 class ExplanationObject(Contract):
