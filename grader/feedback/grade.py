@@ -16,6 +16,7 @@ from typing import Any, Literal
 from numpy.typing import NDArray
 
 from grader import dataclass
+from grader.checks import speed
 from grader.checks.causes import Clue, Explanation, Fix
 from grader.checks.mismatch import compare
 from grader.checks.result import CaseRun, Evidence, Result
@@ -42,7 +43,7 @@ from grader.grading.cases import MAX_STEPS, Backend, RunOptions, expected_answer
 from grader.grading.pipeline import Job, Progress, grade_submission
 from grader.grading.quiz import answer_quiz
 from grader.grading.record import Grade
-from grader.grading.run import simulator_memory
+from grader.grading.run import ready_for, simulator_memory
 from grader.labs.model import Lab, PreparedCase
 from grader.labs.quiz import AnswerSheet
 from grader.labs.reference import prepare_processes
@@ -383,10 +384,14 @@ def grade(
     Returns a grade with 0 points and its findings for a submission that does not compile, and an
     incomplete grade that costs no points after a system error. Raises LabFault.
     """
-    options = RunOptions(on, seed, threads, limit, step_limit)
-    job = Job(lab, submission, options, visibility, student, recorded)
     prepare_processes()
-    with ThreadPoolExecutor(max_workers=3) as background:
+    timed = any(isinstance(check.options, speed.Options) for check in plan(lab))
+    with (
+        ready_for(on if recorded is None else "sim", timed=timed) as ready,
+        ThreadPoolExecutor(max_workers=3) as background,
+    ):
+        options = RunOptions(on, seed, threads, limit, step_limit, ready=ready)
+        job = Job(lab, submission, options, visibility, student, recorded)
         background.submit(prepare_template)  # it takes longer than reading the compiled program
         quiz = background.submit(answer_quiz, lab, answers, options)
         prefetch(background, lab, plan(lab), select_cases(lab, visibility, seed), options)

@@ -28,9 +28,11 @@ from grader.gpu.buffers import GUARD, POISONS, illegal_writes, read_buffer
 from grader.gpu.devices import Device, acquire_device, missing_requirement, same_model_devices
 from grader.gpu.nvcc import compile_cubin
 from grader.gpu.process import (
+    OUTPUT_BYTES,
     START_SECONDS,
     DeviceInfo,
-    call_on,
+    ReadyChildren,
+    call_ready,
     check_after_death,
     device_info,
     require_healthy,
@@ -117,10 +119,14 @@ class _Job:
     cubin: bytes
     device: Device
     facts: DeviceInfo
+    ready: ReadyChildren | None
 
 
 def run_launches(
-    program: Program, launches: Sequence[Launch], limit: float = 20.0
+    program: Program,
+    launches: Sequence[Launch],
+    limit: float = 20.0,
+    ready: ReadyChildren | None = None,
 ) -> tuple[Trace, ...]:
     """Run launches on the first free GPU.
 
@@ -128,6 +134,7 @@ def run_launches(
         program: the compiled program.
         launches: the launches.
         limit: seconds per launch.
+        ready: may hold a child for the first of them.
 
     Returns:
         One trace for each launch, in order.
@@ -143,7 +150,7 @@ def run_launches(
     cubin = compile_cubin(program, device_info(devices[0]).architecture)
     traces: list[Trace] = []
     with acquire_device(devices) as device:
-        work = _Job(program, cubin, device, device_info(device))
+        work = _Job(program, cubin, device, device_info(device), ready)
         while len(traces) < len(launches):
             traces += _attempt(work, launches[len(traces) :], limit)
             if any(f.kind == "timeout" for f in traces[-1].findings):
@@ -164,7 +171,8 @@ def _attempt(work: _Job, launches: Sequence[Launch], limit: float) -> list[Trace
     request = {"launches": rows, "symbols": [k.symbol for k in kernels], "limit": limit}
     arrays["cubin"] = _bytes(work.cubin)
     try:
-        reply = call_on(work.device, launch_child.launch, request, arrays, _limits(ready, limit))
+        step, limits = launch_child.launch, _limits(ready, limit)
+        reply = call_ready(work.ready, work.device, step, request, arrays, limits)
     except SandboxFailure as death:
         check_after_death(work.device, death)
         return [_aborted(work, death_finding(death, limit)) for _ in ready]
@@ -217,7 +225,7 @@ def _limits(launches: Sequence[Launch], limit: float) -> Limits:
     output = sum(len(POISONS) * (a.nbytes + 2 * GUARD + 64) for a in arrays) + (4 << 20)
     output += len(launches) * OUTCOME_BYTES
     wall = START_SECONDS + TEARDOWN_SECONDS + len(launches) * len(POISONS) * limit
-    return Limits(wall=wall, cpu=wall, memory=0, output=output)
+    return Limits(wall=wall, cpu=wall, memory=0, output=max(output, OUTPUT_BYTES))
 
 
 def _trace(

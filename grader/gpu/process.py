@@ -1,32 +1,50 @@
-"""Call a function in a child process on one GPU; describe the GPU and check its health."""
+"""Call a function in a child process on one GPU; describe the GPU and check its health.
+
+A child imports NumPy and PyCUDA and initializes CUDA for half a second before it needs the GPU.
+`ReadyChildren` do that while the submission is compiled and simulated.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext, suppress
+from threading import Event, Thread
+from typing import Any, Self
 
 from numpy.typing import NDArray
 
 from grader import dataclass
 from grader.compile.cache import cache_key, load, store, user_folder
-from grader.faults import MachineFault
-from grader.gpu import launch_child
+from grader.faults import Fault, MachineFault
+from grader.gpu import launch_child, timing_child
 from grader.gpu.devices import (
     Device,
     driver_version,
     library_folder,
     lock_file,
+    missing_requirement,
     quarantine,
+    same_model_devices,
     toolkit,
 )
 from grader.gpu.nvcc import cached_release
 from grader.gpu.session import LOCK_VARIABLE
-from grader.sandbox.call import Limits, Reply, SandboxFailure, run_sandboxed
+from grader.sandbox.call import KeptChild, Limits, Reply, SandboxFailure, run_sandboxed
 
 START_SECONDS = 30.0
 """Seconds for a child to import PyCUDA and to create a context, at most."""
 
+READY_SECONDS = 600.0
+"""Seconds of processor time for a child that is ready before its limits are known. One that reaches
+them has no result: the call is repeated in a child with its own limits."""
+
+OUTPUT_BYTES = 3 << 30
+"""Bytes of the reply of a child that launches a submission, at least: a ready child serves calls
+with the same limit. Memory is used only for what is written."""
+
 FORMAT = 1
+
+Step = Callable[[Any, Mapping[str, NDArray[Any]]], Any]
 
 
 @dataclass(frozen=True)
@@ -37,15 +55,86 @@ class DeviceInfo:
     toolchain: Mapping[str, str]
 
 
+class _Waiting:
+    """A child that starts in a thread, which stays: the system ends a child with its thread."""
+
+    def __init__(self, device: Device, step: Step) -> None:
+        self.child = KeptChild()
+        self.is_ready, self._is_over = Event(), Event()
+        self._thread = Thread(target=self._serve, args=(device, step), name="gpu-child")
+        self._thread.start()
+
+    def _serve(self, device: Device, step: Step) -> None:
+        limits = Limits(wall=START_SECONDS, cpu=READY_SECONDS, memory=0, output=OUTPUT_BYTES)
+        try:
+            with suppress(SandboxFailure, Fault):  # the call itself reports why
+                call_on(device, step, None, {}, limits, kept=self.child)
+        finally:
+            self.is_ready.set()
+            self._is_over.wait()
+            self.child.end()
+
+    def end(self, *, wait: bool) -> None:
+        """End the child, as soon as it is ready; `wait`: until it has ended."""
+        self._is_over.set()
+        if wait:
+            self._thread.join()
+
+
+class ReadyChildren:
+    """Children on one GPU that start before their calls, one for each step.
+
+    A child serves one call. It holds no memory of the GPU, nor its lock, before that.
+    """
+
+    def __init__(self, device: Device, steps: Sequence[Step]) -> None:
+        self._waiting = {step: _Waiting(device, step) for step in steps}
+
+    @contextmanager
+    def take(self, step: Step) -> Iterator[KeptChild | None]:
+        """Lend the child for a step when it is ready, then end it; None if it was taken before."""
+        if (waiting := self._waiting.pop(step, None)) is None:
+            yield None
+            return
+        try:
+            waiting.is_ready.wait()
+            yield waiting.child
+        finally:
+            waiting.end(wait=True)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        """End the children that were not taken, without waiting for those that still start."""
+        for waiting in self._waiting.values():
+            waiting.end(wait=False)
+
+
+def ready_children(*, timed: bool) -> ReadyChildren | None:
+    """Start the children that grade a submission: for its cases and, if `timed`, for its time.
+
+    None without a GPU, or without what it needs: what runs on it then reports that.
+    """
+    if missing_requirement() is not None:
+        return None
+    steps: list[Step] = [launch_child.launch]
+    return ReadyChildren(same_model_devices()[0], steps + [timing_child.measure] * timed)
+
+
 def call_on(
     device: Device,
-    step: Callable[[Any, Mapping[str, NDArray[Any]]], Any],
+    step: Step,
     request: Any,
     arrays: Mapping[str, NDArray[Any]],
     limits: Limits,
     readable: tuple[Any, ...] = (),
+    kept: KeptChild | None = None,
 ) -> Reply:
-    """Run a function of `grader.gpu` in a child process that sees this GPU and no other."""
+    """Run a function of `grader.gpu` in a child process that sees this GPU and no other.
+
+    `kept` may hold a child that is ready; it is used if it was started for this GPU.
+    """
     libraries = library_folder()
     lock = lock_file(device)
     variables = {
@@ -64,7 +153,21 @@ def call_on(
         readable=(*needed, *readable),
         devices=device.nodes(),
         variables=variables,
+        kept=kept,
     )
+
+
+def call_ready(
+    ready: ReadyChildren | None,
+    device: Device,
+    step: Step,
+    request: Any,
+    arrays: Mapping[str, NDArray[Any]],
+    limits: Limits,
+) -> Reply:
+    """Do as `call_on`, in the ready child for the step if there is one; it ends with its reply."""
+    with ready.take(step) if ready else nullcontext() as kept:
+        return call_on(device, step, request, arrays, limits, kept=kept)
 
 
 def device_info(device: Device) -> DeviceInfo:

@@ -19,7 +19,7 @@ from grader.compile.cache import cache_key, load, store, user_folder
 from grader.compile.launch_limits import launch_error, with_parameter_types
 from grader.compile.program import Kernel, Program
 from grader.faults import LabFault, MachineFault
-from grader.gpu import peaks, timing_child
+from grader.gpu import peaks, process, timing_child
 from grader.gpu.buffers import GUARD, guard_band_findings
 from grader.gpu.devices import (
     Device,
@@ -39,7 +39,9 @@ from grader.gpu.launches import (
 from grader.gpu.nvcc import compile_cubin
 from grader.gpu.process import (
     START_SECONDS,
+    ReadyChildren,
     call_on,
+    call_ready,
     check_after_death,
     device_info,
     require_healthy,
@@ -81,8 +83,12 @@ class Measurement:
     kernels: tuple[Kernel, Kernel]
 
 
-def time_kernel(program: Program, plan: TimingPlan, verify: Verify) -> Timing:
+def time_kernel(
+    program: Program, plan: TimingPlan, verify: Verify, ready: ReadyChildren | None = None
+) -> Timing:
     """Time pairs of launches on the first free GPU and verify every output of the submission.
+
+    `ready` may hold a child for that.
 
     Raises:
         MachineFault: the GPU, the driver or a tool fails or is missing.
@@ -101,7 +107,7 @@ def time_kernel(program: Program, plan: TimingPlan, verify: Verify) -> Timing:
     with acquire_device(devices) as device:
         name = device_info(device).toolchain["device"]
         try:
-            reply = _measure(measurement, cubins, device)
+            reply = _measure(measurement, cubins, device, ready)
         except SandboxFailure as death:
             check_after_death(device, death)
             lost = at_kernel_line(death_finding(death, plan.limit), program, measurement.kernels[1])
@@ -140,7 +146,12 @@ def max_pairs(plan: TimingPlan) -> int:
     return min(plan.most, max(OUTPUT_BYTES // max(one, 1), MIN_PAIRS))
 
 
-def _measure(measurement: Measurement, cubins: Mapping[str, bytes], device: Device) -> Reply:
+def _measure(
+    measurement: Measurement,
+    cubins: Mapping[str, bytes],
+    device: Device,
+    ready: ReadyChildren | None,
+) -> Reply:
     plan = measurement.plan
     own = with_parameter_types(plan.launch, measurement.kernels[1])
     rows, arrays = pack_launches([_without_data(plan.baseline_launch), own])
@@ -165,9 +176,10 @@ def _measure(measurement: Measurement, cubins: Mapping[str, bytes], device: Devi
     }
     wall = START_SECONDS + plan.budget + (MIN_PAIRS + 3) * 2 * plan.limit
     one = sum(a.nbytes + 2 * GUARD for _, a in array_arguments(plan.launch))
-    limits = Limits(wall=wall, cpu=wall, memory=0, output=(2 * most + 2) * one + (4 << 20))
+    output = max((2 * most + 2) * one + (4 << 20), process.OUTPUT_BYTES)
+    limits = Limits(wall=wall, cpu=wall, memory=0, output=output)
     began = time.monotonic()
-    made = call_on(device, timing_child.measure, request, arrays, limits)
+    made = call_ready(ready, device, timing_child.measure, request, arrays, limits)
     took = time.monotonic() - began
     reply = Reply(dict(validate_reply(made.value, made.arrays, plan.launch, took)), made.arrays)
     if known is None and reply.value["peaks"]:

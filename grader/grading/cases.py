@@ -9,8 +9,8 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
-from typing import Literal
+from dataclasses import field, replace
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
@@ -22,6 +22,9 @@ from grader.labs.cases import drawn_cases, prepare_case
 from grader.labs.model import Case, Derivation, Expected, Lab, PreparedCase
 from grader.launch import Finding, Launch, Trace, WorkMeasure
 from grader.sandbox.call import KeptChild
+
+if TYPE_CHECKING:
+    from grader.gpu.process import ReadyChildren
 
 Backend = Literal["sim", "gpu"]
 
@@ -42,6 +45,7 @@ class RunOptions:
         limit: seconds that one launch may take.
         steps: warp instructions that a block may execute in the simulator.
         measure: what the simulator measures of the threads' work.
+        ready: children that run launches on a GPU, started before they are needed.
     """
 
     on: Backend = "sim"
@@ -50,6 +54,7 @@ class RunOptions:
     limit: float = 20.0
     steps: int = MAX_STEPS
     measure: WorkMeasure = "nothing"
+    ready: ReadyChildren | None = field(default=None, compare=False, repr=False)
 
     def seed_of(self, case: Case) -> bytes:
         """Return the seed of one case's inputs.
@@ -157,7 +162,7 @@ def run_on_gpu(
     """Run the launches on a GPU if `options` ask for one; otherwise return no traces."""
     if options.on != "gpu":
         return ()
-    return run_all(program, launches, on="gpu", limit=options.limit)
+    return run_all(program, launches, on="gpu", limit=options.limit, ready=options.ready)
 
 
 def run_derivations(

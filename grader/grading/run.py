@@ -6,9 +6,10 @@ What only a GPU needs is imported where it is used: most runs need the simulator
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from grader.compile.launch_limits import launch_error
 from grader.compile.program import Program
@@ -29,6 +30,9 @@ from grader.simulator.exchange import (
 WALL_PER_BUSY_SECOND = 3
 """Wall time that the simulator may take for each second of one core that its launches may use: a
 machine with too few cores, or a process that is stopped for a while, ends no launch."""
+
+if TYPE_CHECKING:
+    from grader.gpu.process import ReadyChildren
 
 SIMULATE = "grader.simulator.simulate:run"
 
@@ -57,6 +61,21 @@ def build_for(on: Literal["sim", "gpu"], program: Program) -> Program:
     return with_nvcc_ptx(program, device_info(same_model_devices()[0]).architecture)
 
 
+@contextmanager
+def ready_for(on: Literal["sim", "gpu"], *, timed: bool) -> Iterator[ReadyChildren | None]:
+    """Lend the children that a submission needs on a GPU, which start now; `timed`: for its time.
+
+    Without a GPU, what runs on it reports that.
+    """
+    ready = None
+    if on == "gpu":
+        from grader.gpu.process import ready_children
+
+        ready = ready_children(timed=timed)
+    with ready or nullcontext() as children:
+        yield children
+
+
 def run_all(
     program: Program,
     launches: Sequence[Launch],
@@ -70,6 +89,7 @@ def run_all(
     sample: int = 0,
     measure: WorkMeasure = "nothing",
     kept: KeptChild | None = None,
+    ready: ReadyChildren | None = None,
 ) -> tuple[Trace, ...]:
     """Run launches and return one trace for each, in order. They share one sandboxed child.
 
@@ -78,7 +98,7 @@ def run_all(
     Args:
         program: the compiled program.
         launches: the launches.
-        on: the backend. The arguments from `threads` on apply to the simulator only.
+        on: the backend. The arguments from `threads` to `kept` apply to the simulator only.
         limit: seconds per launch; on the simulator, processor time of each thread.
         threads: the simulator's threads; None for all cores.
         steps: warp instructions per block; 0 for the default.
@@ -87,6 +107,7 @@ def run_all(
         sample: run only this many blocks of a launch that is too large to run whole; 0 for all.
         measure: what the simulator measures of the threads' work (grader.launch.WorkMeasure).
         kept: holds the simulator's child, which decodes a program once for several calls.
+        ready: holds a child on a GPU that was started before.
 
     Raises:
         MachineFault: a backend fails.
@@ -98,7 +119,7 @@ def run_all(
     if on == "gpu":
         from grader.gpu.launches import run_launches
 
-        return run_launches(program, launches, limit)
+        return run_launches(program, launches, limit, ready)
     too_much_static(program.ptx)  # raises what is no fault of the submission; see the child
     rows, arrays = pack_launches([_without_data(program, launch) for launch in launches])
     cores = threads or os.cpu_count() or 1

@@ -15,7 +15,7 @@ import secrets
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,14 +39,19 @@ from grader.labs.reference import (
 )
 from grader.launch import Array
 
+if TYPE_CHECKING:
+    from grader.gpu.process import ReadyChildren
+
 Arrays = Mapping[str, NDArray[Any]]
 
 
-def time_kernel(program: Program, plan: TimingPlan, verify: Verify) -> Timing:
+def time_kernel(
+    program: Program, plan: TimingPlan, verify: Verify, ready: ReadyChildren | None
+) -> Timing:
     """Time pairs of launches as `grader.gpu.timing.time_kernel` does, which only a GPU needs."""
     from grader.gpu import timing
 
-    return timing.time_kernel(program, plan, verify)
+    return timing.time_kernel(program, plan, verify, ready)
 
 
 def verifier(lab: Lab, case: Case) -> Verify:
@@ -145,7 +150,9 @@ def with_timings(
             max_workers=1
         ) as executor:  # the GPU and the simulator run in parallel
             simulated = executor.submit(simulate_sample, evidence.program, case, plan, run_options)
-            timings = measure(evidence, case, plan) if recorded is None else tuple(recorded)
+            timings = tuple(recorded or ())
+            if recorded is None:
+                timings = measure(evidence, case, plan, run_options.ready)
         return replace(evidence, sampled=simulated.result(), timings=timings)
     except MachineFault as fault:
         return replace(evidence, timing_error=f"{fault.what}; {fault.fix}".rstrip("; "))
@@ -180,8 +187,12 @@ def simulate_sample(
     return (CaseRun(case, PreparedCase(case, plan.launch, {}), trace),)
 
 
-def measure(evidence: Evidence, case: Case, plan: TimingPlan) -> tuple[Timing, ...]:
+def measure(
+    evidence: Evidence, case: Case, plan: TimingPlan, ready: ReadyChildren | None = None
+) -> tuple[Timing, ...]:
     """Measure on this machine's GPU, a second time when the first measurement is doubtful.
+
+    `ready` may hold a child for the first measurement.
 
     Raises:
         MachineFault: the GPU or a tool fails.
@@ -194,7 +205,7 @@ def measure(evidence: Evidence, case: Case, plan: TimingPlan) -> tuple[Timing, .
     with ThreadPoolExecutor(max_workers=1) as executor:
         executor.submit(prepare_processes, VERIFIERS)  # they start while the GPU is timed
         while len(timings) < MAX_ATTEMPTS:
-            timings.append(time_kernel(evidence.program, plan, verify))
+            timings.append(time_kernel(evidence.program, plan, verify, ready))
             if not is_doubtful(timings[-1], Band(plan.minimum, plan.full)):
                 break
     return tuple(timings)

@@ -65,7 +65,9 @@ class Answers:
         self.given = list(given)
         self.asked: list[TimingPlan] = []
 
-    def __call__(self, program: object, plan: TimingPlan, verify: Callable[..., str]) -> Timing:
+    def __call__(
+        self, program: object, plan: TimingPlan, verify: Callable[..., str], ready: object
+    ) -> Timing:
         self.asked.append(plan)
         given = self.given.pop(0)
         if isinstance(given, Exception):
