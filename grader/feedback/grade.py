@@ -16,7 +16,6 @@ from typing import Any, Literal
 from numpy.typing import NDArray
 
 from grader import dataclass
-from grader.checks import speed
 from grader.checks.causes import Clue, Explanation, Fix
 from grader.checks.mismatch import compare
 from grader.checks.result import CaseRun, Evidence, Result
@@ -385,11 +384,7 @@ def grade(
     incomplete grade that costs no points after a system error. Raises LabFault.
     """
     prepare_processes()
-    timed = any(isinstance(check.options, speed.Options) for check in plan(lab))
-    with (
-        ready_for(on if recorded is None else "sim", timed=timed) as ready,
-        ThreadPoolExecutor(max_workers=3) as background,
-    ):
+    with ready_for(on, lab, recorded) as ready, ThreadPoolExecutor(3) as background:
         options = RunOptions(on, seed, threads, limit, step_limit, ready=ready)
         job = Job(lab, submission, options, visibility, student, recorded)
         background.submit(prepare_template)  # it takes longer than reading the compiled program

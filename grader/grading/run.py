@@ -11,10 +11,14 @@ from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
+from grader.checks.speed import Options
+from grader.checks.suite import plan
 from grader.compile.launch_limits import launch_error
 from grader.compile.program import Program
 from grader.faults import MachineFault
 from grader.gpu.devices import missing_requirement, same_model_devices
+from grader.gpu.speedup import Timing
+from grader.labs.model import Lab
 from grader.launch import Array, Finding, Launch, Trace, WorkMeasure, pack_launches
 from grader.sandbox.call import KeptChild, Limits, SandboxFailure, run_sandboxed
 from grader.simulator.exchange import (
@@ -62,16 +66,18 @@ def build_for(on: Literal["sim", "gpu"], program: Program) -> Program:
 
 
 @contextmanager
-def ready_for(on: Literal["sim", "gpu"], *, timed: bool) -> Iterator[ReadyChildren | None]:
-    """Lend the children that a submission needs on a GPU, which start now; `timed`: for its time.
+def ready_for(
+    on: Literal["sim", "gpu"], lab: Lab, recorded: Sequence[Timing] | None
+) -> Iterator[ReadyChildren | None]:
+    """Lend the children that a submission needs on a GPU, which start now.
 
-    Without a GPU, what runs on it reports that.
+    Without a GPU, what runs on it reports that. With `recorded` timings nothing does.
     """
     ready = None
-    if on == "gpu":
+    if on == "gpu" and recorded is None:
         from grader.gpu.process import ready_children
 
-        ready = ready_children(timed=timed)
+        ready = ready_children(timed=any(isinstance(c.options, Options) for c in plan(lab)))
     with ready or nullcontext() as children:
         yield children
 
