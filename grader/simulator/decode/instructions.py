@@ -12,7 +12,7 @@ from math import prod
 
 from grader import dataclass
 from grader.simulator.decode.operands import OperandError, Operands
-from grader.simulator.ptx.model import TYPE_BYTES
+from grader.simulator.ptx.model import TYPE_BYTES, Function, Location
 
 
 class NotSimulated(Exception):
@@ -54,7 +54,8 @@ def with_feature(refused: str) -> str:
 
 _CALLS = re.compile(
     r"\b((?:tex|surf)[123CGRiSO]\w*|\w+_matrix_sync|(?:bmma|mma)_sync|cp_(?:reduce_)?async_bulk\w*"
-    r"|memcpy_async|map_shared_rank|this_cluster|barrier_cluster_\w+)\s*(?:<[^()]*>)?\s*\("
+    r"|memcpy_async|map_shared_rank|this_cluster|barrier_cluster_\w+|atomic(?:CAS|Exch)\w*)"
+    r"\s*(?:<[^()]*>)?\s*\("
 )
 """The functions of CUDA that become instructions which may not be simulated."""
 
@@ -73,6 +74,14 @@ def refused_attribute(limits: Mapping[str, list[int]]) -> str:
     """The attribute of a kernel that is not simulated; empty if none."""
     clusters = prod(limits.get("reqnctapercluster", [1])) > 1
     return "__cluster_dims__ (thread block clusters)" if clusters else ""
+
+
+def refused_width(f: Function) -> tuple[str, Location]:
+    """What a function with registers of 128 bits is refused for, and where: an atomic, if any."""
+    wide = [i for i in f.body if ".b128" in i.op]
+    wide = [i for i in wide if i.op.startswith("atom")] or wide
+    op, location = (wide[0].op, wide[0].location) if wide else (".b128", Location(line=f.line))
+    return f"{op} (128-bit values)", location
 
 
 def refused_register(operands: list[str]) -> str:

@@ -45,6 +45,7 @@ from grader.simulator.decode.instructions import (
     Known,
     NotSimulated,
     refused_register,
+    refused_width,
     with_feature,
 )
 from grader.simulator.decode.memory import GENERIC, GLOBAL, SHARED
@@ -215,16 +216,15 @@ class _Decoder:
                 local += v.bytes
         if local > MAX_STACK or frame.bytes > MAX_STACK:
             raise TooLarge(max(local, frame.bytes), MAX_STACK, f.line)
-        try:
-            registers = RegisterFile(f)
-        except OperandError as error:
-            raise NotSimulated(str(error), Location(line=f.line)) from error
+        if "b128" in f.registers.values():
+            raise NotSimulated(*refused_width(f))
+        registers = RegisterFile(f)
         own = {} if f.entry else places_of
         operands = Operands(registers, self.image.constants, entry, frame, own)
-        if self.image.shadowed is not None:
-            shadowed, functions = self.image.shadowed, self.functions
+        if (shadowed := self.image.shadowed) is not None:
             use = {"has_locals": self.has_locals, "follows": self.follows}
-            self.shadows = make_shadows(f, operands, shadowed, functions, self.variables, **use)
+            functions, variables = self.functions, self.variables
+            self.shadows = make_shadows(f, operands, shadowed, functions, variables, **use)
         drop_dead_elements(f)
         blocks = self.blocks(f, operands)
         room = (local + 15) // 16 * 16, (frame.bytes + 15) // 16 * 16

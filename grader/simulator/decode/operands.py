@@ -112,8 +112,6 @@ class RegisterFile:
         by_width = sorted(function.registers.items(), key=lambda r: -TYPE_BYTES[r[1]])
         for name, kind in by_width:
             width = TYPE_BYTES[kind]
-            if width > 8:
-                raise OperandError(f"registers of type .{kind}")
             if kind == "pred":
                 self.predicates.add(name)
             self.width[name] = max(width, 2) if kind != "pred" else 0
