@@ -154,6 +154,19 @@ class DataFlow:
         names = (name for name, number in self.numbers.items() if number in near)
         return tuple(Origin(name, self.macros[name][0]) for name in names)
 
+    def ordering(self, earlier: int, later: int) -> Iterator[tuple[int, int]]:
+        """Yield the lines in which a barrier orders two accesses.
+
+        They are the lines between both, or, where the later one is in the next iteration of a loop,
+        those behind the one up to the loop's end.
+        """
+        if earlier <= later:
+            yield earlier, later
+            return
+        loops = (s for s in self.conditions if s.name in ("for", "while"))
+        ends = [s.last for s in loops if s.line <= later and earlier <= s.last]
+        yield earlier, min(ends, default=earlier)
+
     def _names_on(self, lines: Iterable[int]) -> Collection[str]:
         """The names on some lines, each once."""
         return dict.fromkeys(name for line in lines for name in self.named_at.get(line, ()))
@@ -298,17 +311,21 @@ def value_origin(tree: Tree, line: int) -> Origin | None:
     """Return where the value that a line stores is computed; None where the line itself does.
 
     That is the last assignment before it of the variable that it stores: a loop's sum, not the
-    zero that the sum starts with. Copies of copies are followed.
+    zero that the sum starts with. Copies of copies are followed. Where a condition selects the
+    variable that is copied, it is that condition.
     """
-    found, name = None, _copied_name(tree, line)
+    found, name, store = None, _copied_name(tree, line), line
     for _ in range(MAX_CONDITIONS):
         sets = [node for node in tree.walk(*_ASSIGNS) if _target(node) == name != ""]
         before = [node for node in sets if node.line < line]
         if not before:
             break
-        updates = [node for node in before if node.kind != "init_declarator"]
-        line = (updates or before)[-1].line
-        found, name = Origin(name, line), _copied_name(tree, line)
+        last = ([node for node in before if node.kind != "init_declarator"] or before)[-1]
+        copied = _copied_name(tree, last.line)
+        guard = next((a for a in last.ancestors if a.kind == "if_statement"), None)
+        if copied and guard is not None and store > guard.last_line:
+            return Origin(name, guard.line)
+        found, name, line = Origin(name, last.line), copied, last.line
     return found
 
 
@@ -373,25 +390,3 @@ def _declared_pointer(node: Node) -> str:
 def _words_of(node: Node) -> set[str]:
     value = node.part("value")
     return {*_WORD.findall(value.text)} if value is not None else set()
-
-
-def base_of(subscript: Node) -> Node:
-    """Return the array of `a[i][j]`: `a`."""
-    node = subscript
-    while node.kind == "subscript_expression" and (inner := node.part("argument")) is not None:
-        node = inner
-    return node
-
-
-def empty_bodies(tree: Tree) -> Iterator[tuple[Node, str, Node]]:
-    """Yield the statements whose body is `;`, their keywords, and the `;`."""
-    for statement in tree.walk("if_statement", "for_statement", "while_statement"):
-        body = statement.part("consequence") or statement.part("body")
-        if body is None or body.text != ";" or statement.part("alternative") is not None:
-            continue
-        above = statement.parent
-        follows = [c for c in above.named if c.start >= statement.end] if above else []
-        if follows and (
-            statement.kind == "if_statement" or follows[0].kind == "compound_statement"
-        ):
-            yield statement, statement.kind.split("_")[0], body

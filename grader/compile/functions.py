@@ -109,6 +109,28 @@ _SCOPE = -1
 _OTHER = -2
 
 
+def base_of(subscript: Node) -> Node:
+    """Return the array of `a[i][j]`: `a`."""
+    node = subscript
+    while node.kind == "subscript_expression" and (inner := node.part("argument")) is not None:
+        node = inner
+    return node
+
+
+def empty_bodies(tree: Tree) -> Iterator[tuple[Node, str, Node]]:
+    """Yield the statements whose body is `;`, their keywords, and the `;`."""
+    for statement in tree.walk("if_statement", "for_statement", "while_statement"):
+        body = statement.part("consequence") or statement.part("body")
+        if body is None or body.text != ";" or statement.part("alternative") is not None:
+            continue
+        above = statement.parent
+        follows = [c for c in above.named if c.start >= statement.end] if above else []
+        if follows and (
+            statement.kind == "if_statement" or follows[0].kind == "compound_statement"
+        ):
+            yield statement, statement.kind.split("_")[0], body
+
+
 def nodes_of(tree: Tree, function: Function, *kinds: str) -> Iterator[Node]:
     """Yield the nodes of those kinds in a function's body."""
     for index in range(function.body, function.end):

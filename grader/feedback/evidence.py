@@ -19,15 +19,19 @@ from itertools import islice
 from grader import dataclass
 from grader.checks.causes import CORRECTNESS, Clue, cause_kinds
 from grader.compile.dataflow import (
-    DataFlow,
-    base_of,
-    empty_bodies,
     guard_origin,
     read_dataflow,
     store_origin,
     value_origin,
 )
-from grader.compile.functions import Function, functions, nodes_of, parameters
+from grader.compile.functions import (
+    Function,
+    base_of,
+    empty_bodies,
+    functions,
+    nodes_of,
+    parameters,
+)
 from grader.compile.preprocessor import code
 from grader.compile.program import Program
 from grader.compile.signature import wrong_order
@@ -60,6 +64,9 @@ FAR = 4
 
 RINGS = 4
 """How many steps of the data flow count as near."""
+
+PROVEN = 3
+"""How much earlier edits of the one line are tried where a small change repairs the output."""
 
 ALIKE = 3
 """How many edits of one kind at one place have the same rank."""
@@ -226,6 +233,7 @@ class Evidence:
         around: The lines that these depend on, those that those depend on, and so on.
         spans: The first and last line of each hazard.
         clues: Facts of the source.
+        proven: The line where a change of the PTX repairs the output, if it is the only one.
     """
 
     kinds: frozenset[str]
@@ -233,6 +241,7 @@ class Evidence:
     around: tuple[frozenset[int], ...] = ()
     spans: tuple[tuple[int, int], ...] = ()
     clues: tuple[Clue, ...] = ()
+    proven: int = 0
 
     @property
     def is_wrong(self) -> bool:
@@ -244,7 +253,8 @@ def read_evidence(
     findings: Iterable[Finding], lines: Iterable[int], clues: Sequence[Clue], source: Source
 ) -> Evidence:
     """Collect what edits are ranked by: the findings, the lines at fault, what those depend on."""
-    errors = [f for f in findings if f.severity == "error"]
+    errors, given = [f for f in findings if f.severity == "error"], {*lines}
+    proven = given.pop() if len(given) == 1 else 0
     both = [(f.other.line if f.other else f.line, f.line) for f in errors]
     near = {line for pair in both for line in pair} | {*lines} | {clue.line for clue in clues}
     near |= _conditions_of_stores(source, {f.variable for f in errors if f.kind == UNSTORED} - {""})
@@ -259,10 +269,10 @@ def read_evidence(
         lines = {origin.line for line in rings[-1] for origin in flow.reaching(line)}
         rings.append(lines - {0}.union(*rings))
     races = [pair for pair, f in zip(both, errors, strict=True) if f.kind == "race"]
-    spans = tuple(span for pair in races for span in _spans(*pair, flow))
+    spans = tuple(span for pair in races for span in flow.ordering(*pair))
     return Evidence(
         frozenset(f.kind for f in errors), frozenset(near - {0}),
-        tuple(map(frozenset, rings)), spans, tuple(clues),
+        tuple(map(frozenset, rings)), spans, tuple(clues), proven,
     )  # fmt: skip
 
 
@@ -307,20 +317,6 @@ def _calls_across(source: Source, lines: set[int]) -> set[int]:
             name = re.compile(rf"\b{re.escape(above.field('declarator').text)}\s*\(")
             found |= {k for k, row in enumerate(rows, 1) if name.search(row)}
     return found
-
-
-def _spans(earlier: int, later: int, flow: DataFlow) -> Iterator[tuple[int, int]]:
-    """Yield the lines in which a barrier orders two accesses.
-
-    They are the lines between both, or, where the later one is in the next iteration of a loop,
-    those behind the one up to the loop's end.
-    """
-    if earlier <= later:
-        yield earlier, later
-        return
-    loops = (s for s in flow.conditions if s.name in ("for", "while"))
-    ends = [s.last for s in loops if s.line <= later and earlier <= s.last]
-    yield earlier, min(ends, default=earlier)
 
 
 def list_edits(
@@ -369,7 +365,7 @@ def _rank(edit: Edit, evidence: Evidence) -> int:
     if any((clue.kind, clue.line) == (edit.kind, edit.line) for clue in evidence.clues):
         return edit.cost - len(cause_kinds())
     cost = 0 if _orders_every_race(edit, evidence) else edit.cost
-    rank = 3 * cost + _prior(edit, evidence)
+    rank = 3 * cost + _prior(edit, evidence) - PROVEN * (edit.line == evidence.proven)
     if edit.line in evidence.near or any(a <= edit.line <= b for a, b in evidence.spans):
         return rank
     rings = (ring for ring, lines in enumerate(evidence.around, start=1) if edit.line in lines)

@@ -250,6 +250,8 @@ def doubt(source: Source, edit: Edit, evidence: Seen) -> int:
         return 2
     if _selects_another_thread(source, edit):
         return 2
+    if old == ["<"] and new == ["<="] and _counts_from_zero(source, edit):
+        return 1
     offset = any(_OFFSET.search(n) and not _OFFSET.search(o) for o, n in zip(old, new, strict=True))
     place = covering(source.tree, *edit.changes[0][:2])
     is_limit = place.parent is not None and place.parent.kind == "argument_list"
@@ -292,6 +294,13 @@ def _selects_another_thread(source: Source, edit: Edit) -> bool:
     sign = above.part("operator") if above is not None else None
     is_choice = sign is not None and sign.text in ("==", "!=")
     return is_choice and above is not None and bool(_BUILT_IN.search(above.text)) and new != "0"
+
+
+def _counts_from_zero(source: Source, edit: Edit) -> bool:
+    """Return whether an edit is in a condition of a loop from 0: `<` is usual there."""
+    loop = enclosing(covering(source.tree, *edit.changes[0][:2]), "for_statement")
+    start = loop.part("initializer") if loop is not None else None
+    return start is not None and bool(re.search(r"=\s*0\s*;?$", start.text))
 
 
 def _is_step(sign: Node) -> bool:

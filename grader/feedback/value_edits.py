@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator, Mapping
 from itertools import combinations
 
-from grader.compile.dataflow import empty_bodies
+from grader.compile.functions import empty_bodies
 from grader.compile.syntax import Node
 from grader.feedback.edits import (
     LOOPS,

@@ -118,5 +118,5 @@ def test_hints_stay_where_nothing_was_tried() -> None:
 def test_kinds_of_causes_have_texts() -> None:
     for kind, known in cause_kinds().items():
         assert kind not in KINDS
-        assert known.change.format(line=7, name="`n`").endswith(".")
+        assert known.change.format(line=7, more="9", name="`n`").endswith(".")
         assert not known.what.endswith(".") and set(known.evidence) <= set(KINDS)

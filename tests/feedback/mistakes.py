@@ -30,6 +30,7 @@ from grader.labs.reading import list_labs, load_lab
 from grader.reports.finding import MAX_CAUSES
 
 FOLDER = Path(__file__).parent / "mistakes"
+LEADS = ("line-at-fault", "wrong-value", "selecting-condition", "incomplete-store")
 MARK = re.compile(r"\s*// (?:SKELETON:|BEGIN SOLUTION|END SOLUTION)")
 
 
@@ -74,11 +75,15 @@ class Outcome:
 
     @property
     def is_right(self) -> bool:
-        """Whether the first cause has a right line and a right kind."""
+        """Whether the first cause has a right line and a right kind.
+
+        A line that only leads from a finding to its mistake has the finding's kind as well.
+        """
         first, mistake = self.first, self.mistake
         if first is None or first.line not in mistake.lines:
             return False
-        return not mistake.causes or first.kind in mistake.causes
+        kinds = {first.kind, first.finding.kind if first.kind in LEADS else first.kind}
+        return not mistake.causes or bool(kinds & mistake.causes)
 
     @property
     def is_undone(self) -> bool:

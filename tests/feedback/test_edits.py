@@ -272,6 +272,23 @@ def test_the_inverse_of_a_small_slip_is_tried_early(
     assert _first(source.replace(old, new), lab, {kind}, {line}, old) < most
 
 
+def test_the_line_that_repairs_the_output_comes_first() -> None:
+    lab = load_lab("blur-median")
+    source = read_source(solution_of(lab), lab)
+    seen = Evidence(frozenset({"wrong-output"}), frozenset({12, 45}), proven=12)
+    edits = list_edits(source, seen, EDITORS, 12)
+    assert {edit.line for edit in edits} == {12}
+
+
+def test_a_loop_from_zero_that_runs_once_more_is_doubtful() -> None:
+    lab = load_lab("tiled-matmul")
+    source = read_source(solution_of(lab), lab)
+    at = source.text.index("< n / TILE")
+    seen = Evidence(frozenset({"wrong-output"}), frozenset({19}))
+    assert doubt(source, Edit("wrong-condition", 19, ((at, at + 1, "<="),)), seen) == 1
+    assert doubt(source, Edit("wrong-condition", 19, ((at, at + 1, ">"),)), seen) == 0
+
+
 def test_many_edits_of_one_place_do_not_hide_those_of_others() -> None:
     lab = load_lab("sgemm-ladder")
     source = read_source(solution_of(lab), lab)
