@@ -146,6 +146,13 @@ def max_pairs(plan: TimingPlan) -> int:
     return min(plan.most, max(OUTPUT_BYTES // max(one, 1), MIN_PAIRS))
 
 
+def _reply_bytes(plan: TimingPlan, pairs: int) -> int:
+    """Return the bytes of a reply: both kernels' outputs of each pair, inputs once, and numbers."""
+    sizes = [(a.nbytes + 2 * GUARD, a.read_back) for _, a in array_arguments(plan.launch)]
+    outputs = sum(size for size, read_back in sizes if read_back)
+    return 2 * pairs * outputs + sum(size for size, _ in sizes) + (4 << 20)
+
+
 def _measure(
     measurement: Measurement,
     cubins: Mapping[str, bytes],
@@ -175,8 +182,7 @@ def _measure(
         },
     }
     wall = START_SECONDS + plan.budget + (MIN_PAIRS + 3) * 2 * plan.limit
-    one = sum(a.nbytes + 2 * GUARD for _, a in array_arguments(plan.launch))
-    output = max((2 * most + 2) * one + (4 << 20), process.OUTPUT_BYTES)
+    output = max(_reply_bytes(plan, most), process.OUTPUT_BYTES)
     limits = Limits(wall=wall, cpu=wall, memory=0, output=output)
     began = time.monotonic()
     made = call_ready(ready, device, timing_child.measure, request, arrays, limits)

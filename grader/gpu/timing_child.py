@@ -86,7 +86,7 @@ class LaunchTimeout(Exception):
 
 
 def measure(request: Any, arrays: Mapping[str, NDArray[Any]]) -> tuple[Any, Arrays]:
-    """Measure both kernels in pairs. Without a request, CUDA is initialized for the next one.
+    """Measure both kernels in pairs. Without a request, CUDA and NVML are initialized for one.
 
     Returns:
         The fields of Record (without outputs) and "peaks"; and buffers including guard bands:
@@ -97,6 +97,7 @@ def measure(request: Any, arrays: Mapping[str, NDArray[Any]]) -> tuple[Any, Arra
 
     if request is None:
         cuda.init()
+        open_clock(cuda.Device(0).pci_bus_id())
         return {}, {}
     record, best = Record(), {}
     with context(cuda) as made:

@@ -5,6 +5,7 @@ Every cheat is right in its first launches: only the timed launches' outputs rev
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from grader.compile.program import Program
 from grader.compile.source import compile_source
 from grader.faults import Fault, LabFault, MachineFault
 from grader.gpu.buffers import GUARD, draw_moves, new_input, with_guard_bands, without_guard_bands
+from grader.gpu.process import OUTPUT_BYTES as LEAST_OUTPUT_BYTES
 from grader.gpu.speedup import (
     BASELINE,
     EMPTY_KERNEL,
@@ -24,7 +26,7 @@ from grader.gpu.speedup import (
     TimingPlan,
     estimate,
 )
-from grader.gpu.timing import OUTPUT_BYTES, max_pairs, stop_findings, time_kernel
+from grader.gpu.timing import OUTPUT_BYTES, _reply_bytes, max_pairs, stop_findings, time_kernel
 from grader.gpu.timing_verification import recreate_launch
 from grader.grading.timing import verifier
 from grader.labs.cases import prepare_baseline, prepare_case
@@ -220,3 +222,11 @@ def test_failure_before_the_submission_runs_is_not_its_fault(
 ) -> None:
     with pytest.raises(fault):
         list(stop_findings(plan(), told(culprit), ran=False))
+
+
+@pytest.mark.parametrize("size", [256, 1 << 20, 64 << 20, 128 << 20])
+def test_reply_of_a_lab_fits_a_child_that_is_ready(size: int) -> None:
+    """Otherwise each measurement starts a child of its own, half a second later."""
+    arrays = tuple(Array(name, (size,), "uint8", None, name == "c") for name in "abc")
+    given = replace(plan(), launch=Launch("k", (1, 1, 1), (1, 1, 1), arrays))
+    assert _reply_bytes(given, max_pairs(given)) <= LEAST_OUTPUT_BYTES
