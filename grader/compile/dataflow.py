@@ -41,7 +41,9 @@ _CONDITIONS: Mapping[str, str] = {
     "while_statement": "while", "switch_statement": "switch",
 }  # fmt: skip
 _NOT_ARRAYS = ("parameter_declaration", "optional_parameter_declaration", "array_declarator")
-_CONSTANTS = ("true", "false", "0", "1")
+CONSTANTS = ("true", "false", "0", "1")
+"""The conditions that decide nothing."""
+
 _NAMES = ("identifier", "type_identifier", "namespace_identifier", "statement_identifier")
 _SETTING = (
     "assignment_expression", "init_declarator", "optional_parameter_declaration",
@@ -273,7 +275,7 @@ def _constant_conditions(tree: Tree) -> Iterator[Origin]:
     for node in tree.walk("if_statement", "conditional_expression"):
         condition = node.part("condition")
         value = condition and (condition.part("value") or condition)
-        if value is not None and value.is_leaf and value.text in _CONSTANTS:
+        if value is not None and value.is_leaf and value.text in CONSTANTS:
             yield Origin("if" if node.kind == "if_statement" else "?", node.line)
 
 

@@ -138,6 +138,23 @@ def nodes_of(tree: Tree, function: Function, *kinds: str) -> Iterator[Node]:
             yield Node(tree, index)
 
 
+def indices_of(subscript: Node) -> Iterator[Node]:
+    """Yield the names in the indices of a subscript."""
+    indices = subscript.part("indices") or subscript.part("index")
+    if indices is not None:
+        yield from indices.walk("identifier", "field_expression")
+
+
+def thread_names(tree: Tree, kernel: Function) -> set[str]:
+    """Return the names that are declared as a component of threadIdx alone."""
+    names = set()
+    for node in nodes_of(tree, kernel, "init_declarator"):
+        value, name = node.part("value"), node.part("declarator")
+        if value is not None and name is not None and value.text.startswith("threadIdx."):
+            names.add(name.text)
+    return names
+
+
 @dataclass
 class _Reader:
     """The state of the pass over the tokens.

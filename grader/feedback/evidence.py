@@ -19,6 +19,7 @@ from itertools import islice
 from grader import dataclass
 from grader.checks.causes import CORRECTNESS, Clue, cause_kinds
 from grader.compile.dataflow import (
+    CONSTANTS,
     guard_origin,
     read_dataflow,
     store_origin,
@@ -29,8 +30,10 @@ from grader.compile.functions import (
     base_of,
     empty_bodies,
     functions,
+    indices_of,
     nodes_of,
     parameters,
+    thread_names,
 )
 from grader.compile.preprocessor import code
 from grader.compile.program import Program
@@ -94,11 +97,7 @@ def find_clues(program: Program, lab: Lab) -> tuple[Clue, ...]:
         *_assignments(tree),
         *_empty_bodies(tree),
         *_barriers_without_a_call(tree),
-        *(
-            Clue("constant-condition", origin.line, origin.name)
-            for origin in read_dataflow(program.source).constant_conditions
-        ),
-        *(Clue("constant-condition", w.line) for w in program.warnings if POINTLESS in w.message),
+        *_constant_conditions(tree, {w.line for w in program.warnings if POINTLESS in w.message}),
         *(clue for kernel in kernels for clue in _private_arrays(tree, kernel)),
         *(clue for kernel in kernels for clue in _early_exits(tree, kernel)),
         *(clue for kernel in kernels for clue in _unused_sizes(tree, kernel)),
@@ -156,6 +155,29 @@ def _is_compared(node: Node) -> bool:
     return sign is not None and sign.text in _COMPARES
 
 
+def _constant_conditions(tree: Tree, pointless: Collection[int]) -> Iterator[Clue]:
+    """`if (true)`, or a comparison that always holds, around what changes a value or ends early.
+
+    One part of several conditions, or output for debugging, does no harm.
+    """
+    for statement in tree.walk(*_CONDITIONAL, "conditional_expression"):
+        condition = statement.part("condition")
+        inner = condition and (condition.part("value") or condition)
+        if inner is None or inner.line != statement.line:
+            continue
+        is_loop = statement.kind in ("while_statement", "do_statement", "for_statement")
+        known = inner.text in CONSTANTS and not is_loop
+        pure = "&&" not in inner.text and "||" not in inner.text
+        if not known and not (pure and inner.line in pointless):
+            continue
+        if "atomic" in statement.text or any(statement.walk(*_EFFECTS)):
+            yield Clue("constant-condition", statement.line, "if")
+
+
+_EFFECTS = ("assignment_expression", "update_expression", "return_statement", "break_statement",
+            "continue_statement", "conditional_expression")  # fmt: skip
+
+
 def _barriers_without_a_call(tree: Tree) -> Iterator[Clue]:
     """`__syncthreads;`: a statement that is only the name of a barrier."""
     for statement in tree.walk("expression_statement"):
@@ -191,11 +213,11 @@ def _unused_sizes(tree: Tree, kernel: Function) -> Iterator[Clue]:
 
 def _private_arrays(tree: Tree, kernel: Function) -> Iterator[Clue]:
     """An array of each thread alone whose elements are indexed by the thread's own index."""
-    own = _names_of_threads(tree, kernel)
+    own = thread_names(tree, kernel)
     indexed = {
         base_of(node).text
         for node in nodes_of(tree, kernel, "subscript_expression")
-        if any(_THREAD.search(i.text) or i.text in own for i in _indices(node))
+        if any(_THREAD.search(i.text) or i.text in own for i in indices_of(node))
     }
     for declaration in nodes_of(tree, kernel, "declaration"):
         words = {child.text for child in declaration.children}
@@ -205,22 +227,6 @@ def _private_arrays(tree: Tree, kernel: Function) -> Iterator[Clue]:
             name = array.part("declarator")
             if name is not None and name.kind == "identifier" and name.text in indexed:
                 yield Clue("not-shared", declaration.line, name.text)
-
-
-def _indices(subscript: Node) -> Iterator[Node]:
-    indices = subscript.part("indices") or subscript.part("index")
-    if indices is not None:
-        yield from indices.walk("identifier", "field_expression")
-
-
-def _names_of_threads(tree: Tree, kernel: Function) -> set[str]:
-    """The names that are declared as a component of threadIdx alone."""
-    names = set()
-    for node in nodes_of(tree, kernel, "init_declarator"):
-        value, name = node.part("value"), node.part("declarator")
-        if value is not None and name is not None and value.text.startswith("threadIdx."):
-            names.add(name.text)
-    return names
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator
 from itertools import combinations
 
+from grader.compile.dataflow import CONSTANTS
 from grader.compile.syntax import Node
 from grader.feedback.edits import (
     LOOPS,
@@ -22,8 +23,6 @@ from grader.feedback.edits import (
     split_index,
 )
 from grader.feedback.name_edits import BUILT_IN, MAX_NAMES, MAX_USES, is_use, macros_of
-
-CONSTANTS = ("true", "false", "0", "1")
 
 
 def axis_edits(source: Source) -> Iterator[Edit]:

@@ -322,6 +322,27 @@ def test_a_constant_condition_is_a_clue_with_a_condition_to_try(
     assert new in changed
 
 
+@pytest.mark.parametrize(
+    ("text", "kinds"),
+    [
+        ('if (0) printf("%d", n);', []),
+        ('if (0) { printf("%d", n); }', []),
+        ("while (1) { if (i > n) break; ++i; }", []),
+        ("do { ++i; } while (0);", []),
+        ("if (1) { ++i; }", ["constant-condition"]),
+        ("C[i] = 0 ? 1 : 2;", ["constant-condition"]),
+        ("unsigned u = n;\n    if (u >= 0) { ++i; }", ["constant-condition"]),
+        ("unsigned u = n;\n    if (u >= 0 && u < n) { ++i; }", []),
+    ],
+)
+def test_a_constant_condition_that_decides_nothing_is_no_clue(text: str, kinds: list[str]) -> None:
+    """A pointless part of a condition, output for debugging and endless loops are usual."""
+    kernel = f"{HEAD}    int i = threadIdx.x;\n    {text}\n    C[i] = A[i] + n;\n}}\n"
+    program = compile_source(f'#include <cstdio>\nextern "C" {kernel}'.encode(), "a.cu")
+    clues = find_clues(program, load_lab("tiled-matmul"))
+    assert [clue.kind for clue in clues if clue.kind == "constant-condition"] == kinds
+
+
 def test_two_added_barriers_name_both_lines_as_data() -> None:
     lab = load_lab("tiled-matmul")
     source = read_source(solution_of(lab).replace("__syncthreads();", ""), lab)
