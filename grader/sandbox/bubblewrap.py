@@ -161,13 +161,13 @@ def _found() -> Sandbox | str:
     return "; ".join(dict.fromkeys(problems)) or "bubblewrap (bwrap) is not installed"
 
 
-def likely_sandbox() -> Sandbox | None:
-    """Return what `find_sandbox` found or tries first, and start to try it without waiting."""
+def likely_sandbox(*, begin: bool = True) -> Sandbox | None:
+    """Return what `find_sandbox` found or tries first; `begin` to try it, without waiting."""
     if _found.cache_info().currsize:
         found = find_sandbox()
         return found if isinstance(found, Sandbox) else None
     sandbox = next(_candidates(), None)
-    if sandbox is not None:
+    if sandbox is not None and begin:
         _probe(sandbox)
     return sandbox
 

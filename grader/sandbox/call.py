@@ -211,11 +211,12 @@ def prepare_template() -> None:
     works here is found out beside it; a template that needs one that does not work just ends.
     """
     with suppress(MachineFault, TemplateEnded, OSError, MemoryError):
-        sandbox = likely_sandbox()
+        sandbox = likely_sandbox(begin=False)
         if sandbox is not None and templates().are_usable:
             step = MODULES[0]
             packages = package_folders(step)
             templates().get(_template_key(step, sandbox, packages, _visible_paths(packages), {}))
+            likely_sandbox()  # begun after the template, which takes longer
 
 
 def restrict_access(paths: Iterable[Path]) -> None:

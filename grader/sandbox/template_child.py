@@ -20,6 +20,7 @@ import itertools
 import json
 import os
 import platform
+import select
 import signal
 import socket
 import struct
@@ -62,16 +63,16 @@ def main() -> NoReturn:
     order = json.loads(sys.argv[1])
     os.umask(0o077)
     sys.path[:0] = order["path"]
-    gc.disable()
-    for name in order["modules"]:
-        importlib.import_module(name)
-    gc.freeze()  # a collection in a child would copy every page that has an object
-    gc.enable()
+    first, *later = order["modules"]
+    _load(first)
     signal.signal(signal.SIGINT, signal.SIG_DFL)  # a handler would let a child end process 1
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # hosts are not waited for
     with socket.socket(fileno=order["channel"]) as channel:
         order_bytes = bytearray(1 << 16)
         while True:
+            if later and not _is_readable(channel):  # the first child need not wait for all
+                _load(later.pop(0))
+                continue
             size, ancillary, _, _ = channel.recvmsg_into([order_bytes], socket.CMSG_SPACE(8 * 4))
             if not size:
                 os._exit(0)
@@ -91,6 +92,20 @@ def main() -> NoReturn:
             order_bytes[:size] = bytes(size)  # no child inherits the order of another
             for fd in descriptors:
                 os.close(fd)
+
+
+def _load(name: str) -> None:
+    """Import a module that children need."""
+    gc.disable()
+    importlib.import_module(name)
+    gc.freeze()  # a collection in a child would copy every page that has an object
+    gc.enable()
+
+
+def _is_readable(channel: socket.socket) -> bool:
+    poll = select.poll()
+    poll.register(channel, select.POLLIN)
+    return bool(poll.poll(0))
 
 
 def _rehearse(message: bytearray) -> None:
