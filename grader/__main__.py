@@ -8,9 +8,9 @@ And whatever outlives the command, because what would have ended it was killed t
 
 from __future__ import annotations
 
+import atexit
 import fcntl
 import gc
-import logging
 import os
 import select
 import signal
@@ -40,6 +40,8 @@ command still runs after this time."""
 def main() -> None:
     """Run the command line and exit with its code."""
     gc.set_threshold(ALLOCATIONS)
+    ended: list[int] = []
+    atexit.register(_end_at_once, ended)  # called after those that are registered later
     # NumPy reads this once, when it is imported. With one thread, sums of the references are the
     # same on every machine, and no thread of NumPy competes with those of the simulator.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
@@ -50,7 +52,24 @@ def main() -> None:
     except KeyboardInterrupt:
         code = _interrupted()
     gc.freeze()  # the interpreter's end would search all objects for garbage, for 0.1 s
+    ended.append(code)
     sys.exit(code)
+
+
+def _end_at_once(ended: list[int]) -> None:
+    """End the process when all else that is done at exit is done.
+
+    Nothing reads what the interpreter would then free object by object, for 10 ms in each process.
+    """
+    if not ended:  # by an exception, which the interpreter reports
+        return
+    for stream in (sys.stdout, sys.stderr):
+        if stream is not None and not stream.closed:
+            try:
+                stream.flush()
+            except OSError:  # the interpreter's own end tells of it
+                return
+    os._exit(ended[0])
 
 
 def _run_watched(words: list[str]) -> int:
@@ -161,13 +180,17 @@ def _exit_code(status: int, report: int) -> int:
 
 def _run(words: list[str]) -> int:
     try:
-        # hashlib, for one, logs a traceback when one of its libraries cannot be loaded.
-        logging.getLogger().addHandler(logging.NullHandler())
-        if _grades(words):
+        grades = _grades(words)
+        if grades:
             # The template imports NumPy on one core while this process does on the other.
             from grader.sandbox.call import prepare_template
 
             prepare_template()
+        import logging
+
+        # hashlib, for one, logs a traceback when one of its libraries cannot be loaded.
+        logging.getLogger().addHandler(logging.NullHandler())
+        if grades:
             # Forked while this process is small: later, each page that both use would be copied.
             from grader.labs.reference import prepare_processes
 

@@ -26,7 +26,7 @@ def core() -> Path:
 
 
 def test_mutated_inputs_do_not_crash_the_core(core: Path) -> None:
-    outcome = fuzz(core, seconds=12, seed=20, jobs=1)
+    outcome = fuzz(core, seconds=6, seed=20, jobs=1)
     assert not outcome.defects, "\n".join(outcome.defects)
     assert outcome.reached > 20
 
