@@ -250,7 +250,8 @@ def check(
 
     The skeleton must be incomplete, the solution must pass, and the cases must catch every
     incorrect variant in solutions/LAB/wrong/ and every mutant of the solution. A mutant is the
-    solution with one small edit.
+    solution with one small edit. No cheat may earn more than the baseline does: a cheat is made
+    from the baseline or the solution, for example with a tile that nothing depends on.
 
     The exit code is 2 when a lab does not pass.
     """
