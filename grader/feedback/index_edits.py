@@ -19,6 +19,7 @@ from grader.feedback.edits import (
     enclosing,
     indent_of,
     index_of,
+    negated,
     replaced,
     split_index,
 )
@@ -365,7 +366,7 @@ def constant_condition_edits(source: Source) -> Iterator[Edit]:
             own = [a for a in guard.walk("subscript_expression") if kernel.array_of(a)]
             tests = [test for access in own for test in kernel.guards(access)]
             if body.text.strip("{} \n\t;") == "return":
-                tests = [f"!({test})" for access in stores for test in kernel.guards(access)]
+                tests = [negated(test) for access in stores for test in kernel.guards(access)]
             for call in guard.walk("call_expression"):
                 given = call.field("arguments").named
                 if call.text.startswith("atomicAdd") and len(given) == 2:

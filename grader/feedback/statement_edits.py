@@ -289,8 +289,9 @@ def wider_exit_edits(source: Source) -> Iterator[Edit]:
             stores = (store.named[0].field("left") for store in kernel.stores)
             for whole in dict.fromkeys(next(kernel.guards(store), "") for store in stores):
                 if whole:
-                    change = replaced(condition, f"(!({whole}))")
-                    yield Edit("wrong-condition", guard.line, (change,))
+                    change = replaced(condition, f"({negated(whole)})")
+                    same = _words(condition.text) <= _words(whole)  # a sign is wrong then
+                    yield Edit("wrong-condition", guard.line, (change,), int(same))
 
 
 def _words(text: str) -> set[str]:
