@@ -11,7 +11,7 @@ from pathlib import Path
 
 CORE = Path(__file__).parents[2] / "grader" / "simulator" / "core"
 BASE = (
-    *("-std=gnu11", "-g", "-fPIC", "-pthread", "-ffp-contract=off", "-fno-strict-aliasing"),
+    *("-std=gnu11", "-g1", "-fPIC", "-pthread", "-ffp-contract=off", "-fno-strict-aliasing"),
     f"-I{CORE}",
 )
 SANITISE = (
