@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 
 from grader import dataclass
 from grader.simulator.decode.instructions import types_of
@@ -29,20 +30,28 @@ BRANCHES = frozenset(("bra", "brx", "ret", "exit", "trap"))
 _NO_TARGET = frozenset((*BRANCHES, "st", "red", "call", "bar", "barrier", "cp", "nanosleep"))
 
 
+@lru_cache(maxsize=1 << 14)  # decoding asks for the names of an instruction some twenty times
+def _names(operand: str) -> tuple[str, ...]:
+    return tuple(_NAME.findall(operand))
+
+
+@lru_cache(maxsize=1 << 10)
+def _has_target(op: str) -> bool:
+    parts = op.split(".")
+    return parts[0] not in _NO_TARGET or (parts[0] in ("bar", "barrier") and "red" in parts)
+
+
 def targets(i: Instruction) -> list[str]:
     """The names that an instruction writes: a register, `p|q`, or the elements of a vector."""
-    if not i.operands or i.operands[0].startswith("["):
+    if not i.operands or i.operands[0].startswith("[") or not _has_target(i.op):
         return []
-    parts = i.op.split(".")
-    if parts[0] in _NO_TARGET and not (parts[0] in ("bar", "barrier") and "red" in parts):
-        return []
-    return _NAME.findall(i.operands[0])
+    return list(_names(i.operands[0]))
 
 
 def sources(i: Instruction) -> list[str]:
     """The names that an instruction reads, without its guard."""
     read = i.operands[1:] if targets(i) else i.operands
-    return _NAME.findall(" ".join(read))
+    return [name for operand in read for name in _names(operand)]
 
 
 @dataclass(slots=True)

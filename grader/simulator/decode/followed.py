@@ -58,20 +58,15 @@ def followed_loads(f: Function) -> frozenset[int]:
     Their value is stored or masked and not used otherwise. They load a bit field with its
     neighbors, or are one of several loads that copy a struct or vector.
     """
-    return _moving_loads(f)[0]
+    return moving_loads(f)[0]
 
 
-def copied_loads(f: Function) -> frozenset[int]:
-    """The loads, by id, that copy one integer, which may be a struct of bit fields.
+def moving_loads(f: Function) -> tuple[frozenset[int], frozenset[int]]:
+    """The loads that are followed, and those that copy one integer, by id.
 
-    Memory that was never written must not be read so. Of a word that was written in part, only a
-    use of the other bits is a mistake.
+    The integer may be a struct of bit fields. Memory that was never written must not be read so. Of
+    a word that was written in part, only a use of the other bits is a mistake.
     """
-    return _moving_loads(f)[1]
-
-
-def _moving_loads(f: Function) -> tuple[frozenset[int], frozenset[int]]:
-    """The loads that are followed, and those of a single integer that is only copied."""
     uses: dict[str, list[Instruction]] = defaultdict(list)
     for i in f.body:
         for name in dict.fromkeys([*sources(i), *([i.guard[0]] if i.guard else [])]):

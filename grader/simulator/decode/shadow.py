@@ -31,12 +31,11 @@ from grader.simulator.decode.dataflow import (
 )
 from grader.simulator.decode.followed import (
     TABLES,
-    copied_loads,
     copy_groups,
-    followed_loads,
     held_in_part,
     indexed_objects,
     masks_bits,
+    moving_loads,
     passes_on,
     using_stores,
 )
@@ -125,8 +124,9 @@ class Shadows:
         self.accesses = local.accesses if local else frozenset()
         self.uniform = local.uniform if local else frozenset()
         self.follows = follows
-        self.followed = followed_loads(f) if follows else frozenset()
-        self.copied_words = copied_loads(f) if follows or local else frozenset()
+        none: frozenset[int] = frozenset()
+        followed, copied = moving_loads(f) if follows or local else (none, none)
+        self.followed, self.copied_words = followed if follows else none, copied
         in_memory = local.loaded if local else frozenset()
         self.from_memory = self.followed | self.copied_words
         in_memory |= {n for i in f.body if id(i) in self.from_memory for n in targets(i)}

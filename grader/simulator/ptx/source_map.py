@@ -16,6 +16,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import field, replace
+from functools import lru_cache
 from os.path import basename
 
 from grader import dataclass
@@ -241,17 +242,14 @@ class LocalVariables:
         self.types: dict[int, _Entry] = {}
         self.variables: list[LocalVariable] = []
         try:
-            entries = _Reader(sections.get(".debug_info", ""), self.types)
-            entries.read(_abbreviations(sections.get(".debug_abbrev", "")))
+            entries = _entries(sections.get(".debug_info", ""), sections.get(".debug_abbrev", ""))
         except (IndexError, KeyError, ValueError):
             return
+        self.types = entries.types
         for frame, offset, entry in entries.placed:
-            of, size = entry.number(_TYPE), self.size(entry.number(_TYPE), 0)
-            self.variables.append(
-                LocalVariable(
-                    frame, offset, size, entry.name, *self.kind(of, 0), entry.number(_LINE), of
-                )
-            )
+            of, line = entry.number(_TYPE), entry.number(_LINE)
+            place = frame, offset, self.size(of, 0)
+            self.variables.append(LocalVariable(*place, entry.name, *self.kind(of, 0), line, of))
 
     def at(self, frame: str, offset: int) -> LocalVariable | None:
         """The variable at a byte of a frame."""
@@ -331,6 +329,13 @@ def _abbreviations(text: str) -> dict[int, tuple[int, bool, list[tuple[int, int]
             pairs.append(pair)
         out[code] = tag, children, pairs
     return out
+
+
+@lru_cache(maxsize=1)  # trials decode a dozen kernels of one module in turn
+def _entries(info: str, abbreviations: str) -> _Reader:
+    reader = _Reader(info, {})
+    reader.read(_abbreviations(abbreviations))
+    return reader
 
 
 class _Reader:
