@@ -167,10 +167,8 @@ def _constant_conditions(tree: Tree, pointless: Collection[int]) -> Iterator[Clu
             continue
         is_loop = statement.kind in ("while_statement", "do_statement", "for_statement")
         known = inner.text in CONSTANTS and not is_loop
-        pure = "&&" not in inner.text and "||" not in inner.text
-        if not known and not (pure and inner.line in pointless):
-            continue
-        if "atomic" in statement.text or any(statement.walk(*_EFFECTS)):
+        alone = inner.line in pointless and re.search(r"&&|\|\|", inner.text) is None
+        if (known or alone) and ("atomic" in statement.text or any(statement.walk(*_EFFECTS))):
             yield Clue("constant-condition", statement.line, "if")
 
 
@@ -371,7 +369,8 @@ def _rank(edit: Edit, evidence: Evidence) -> int:
     if any((clue.kind, clue.line) == (edit.kind, edit.line) for clue in evidence.clues):
         return edit.cost - len(cause_kinds())
     cost = 0 if _orders_every_race(edit, evidence) else edit.cost
-    rank = 3 * cost + _prior(edit, evidence) - PROVEN * (edit.line == evidence.proven)
+    small = cost <= 0 or edit.kind in GENERIC  # as the change of the PTX is
+    rank = 3 * cost + _prior(edit, evidence) - PROVEN * (small and edit.line == evidence.proven)
     if edit.line in evidence.near or any(a <= edit.line <= b for a, b in evidence.spans):
         return rank
     rings = (ring for ring, lines in enumerate(evidence.around, start=1) if edit.line in lines)

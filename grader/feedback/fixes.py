@@ -250,7 +250,7 @@ def doubt(source: Source, edit: Edit, evidence: Seen) -> int:
         return 2
     if _selects_another_thread(source, edit):
         return 2
-    if old == ["<"] and new == ["<="] and _counts_from_zero(source, edit):
+    if _counts_from_zero(source, edit) and (new == ["<="] or _SCALED.search("".join(new))):
         return 1
     offset = any(_OFFSET.search(n) and not _OFFSET.search(o) for o, n in zip(old, new, strict=True))
     place = covering(source.tree, *edit.changes[0][:2])
@@ -275,6 +275,7 @@ def doubt(source: Source, edit: Edit, evidence: Seen) -> int:
 
 _BUILT_IN = re.compile(r"\b(?:threadIdx|blockIdx)\b")
 _CALL = re.compile(r"\w\(")
+_SCALED = re.compile(r"\w \* |Dim\b")
 _OFFSET = re.compile(r"[+-] 1\)?$")
 _GROWN = re.compile(r"2 \* | \+ [12]$|.* \+ [12]$")
 _X = r"(?:(?:threadIdx|blockIdx)\.x|\b(?:[tbgl]?x|col\w*|\w+_x|\w+_col))\b"
@@ -297,10 +298,13 @@ def _selects_another_thread(source: Source, edit: Edit) -> bool:
 
 
 def _counts_from_zero(source: Source, edit: Edit) -> bool:
-    """Return whether an edit is in a condition of a loop from 0: `<` is usual there."""
-    loop = enclosing(covering(source.tree, *edit.changes[0][:2]), "for_statement")
+    """Return whether an edit is in the head of a loop from 0: `i < n; ++i` is usual there."""
+    node = covering(source.tree, *edit.changes[0][:2])
+    loop = enclosing(node, "for_statement")
     start = loop.part("initializer") if loop is not None else None
-    return start is not None and bool(re.search(r"=\s*0\s*;?$", start.text))
+    if loop is None or start is None or is_inside(node, loop, "body"):
+        return False
+    return bool(re.search(r"=\s*0\s*;?$", start.text))
 
 
 def _is_step(sign: Node) -> bool:

@@ -207,7 +207,8 @@ def number_edits(source: Source) -> Iterator[Edit]:
         for cost, other in enumerate(_near(int(match[1]), others, sizes)):
             change, rounds = replaced(node, other + match[2]), _rounds(match[1], other, MIN_POWER)
             usual = 0 if cost < 2 or other in sizes else 1
-            yield Edit(kind, node.line, (change,), -1 if rounds else usual)
+            step = node.parent is not None and node.parent.text.endswith("+= 1") and other in sizes
+            yield Edit(kind, node.line, (change,), -1 if rounds or step else usual)
     for body in source.tree.walk("preproc_arg"):
         for match in re.finditer(rf"\b{INTEGER.pattern}\b", body.text):
             start = body.start + len(body.text[: match.start()].encode())
