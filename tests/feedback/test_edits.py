@@ -276,7 +276,7 @@ def test_the_line_that_repairs_the_output_comes_first() -> None:
     lab = load_lab("blur-median")
     source = read_source(solution_of(lab), lab)
     seen = Evidence(frozenset({"wrong-output"}), frozenset({12, 45}), proven=12)
-    edits = list_edits(source, seen, EDITORS, 12)
+    edits = list_edits(source, seen, EDITORS, 6)
     assert {edit.line for edit in edits} == {12}
 
 
