@@ -16,8 +16,11 @@ linear, normalized yes, read normalized);
 and, in any place, `// global NAME DTYPE = EXPRESSION` for a `__constant__` or `__device__`
 variable, `// prints TEXT` for what printf leaves (an escape \\n ends a line), and
 `// finds KIND SEVERITY TEXT` for a finding whose message has that text: a case with one of these
-needs no output. Expressions are NumPy's, with `np`, `rng` (seeded) and the arrays above by name;
-a case is one file's kernel, and a file may have any number of them.
+needs no output; and behind a line of the kernel `// <- KIND`: a finding must be at one of the
+lines that are marked so, and none may be of another kind.
+
+Expressions are NumPy's, with `np`, `rng` (seeded) and the arrays above by name; a case is one
+file's kernel, and a file may have any number of them.
 """
 
 from __future__ import annotations
@@ -40,6 +43,7 @@ _CASE = re.compile(r"^// kernel (\w+) (.*)$")
 _LINE = re.compile(r"^// (in|out|inout|value|global) (\w+) (\w+) = (.*)$")
 _OBJECT = re.compile(r"^// (texture|surface) (\w+) (\w+)((?: [\w,]+)*?)(?: = (.*))?$")
 _SAYS = re.compile(r"^// (prints|finds) (.*)$")
+_MARK = re.compile(r"  // <- ([\w-]+)$")
 
 
 @dataclass
@@ -55,6 +59,7 @@ class Case:
     expected: dict[int, Any] = field(default_factory=dict)
     prints: list[str] = field(default_factory=list)
     finds: list[str] = field(default_factory=list)
+    marks: set[tuple[str, int]] = field(default_factory=set)
     hidden: dict[str, Array] = field(default_factory=dict)
     arrays: dict[str, str] = field(default_factory=dict)
     expected_texels: dict[str, Any] = field(default_factory=dict)
@@ -152,7 +157,11 @@ class Case:
             kind, severity, words = text.split(" ", 2)
             hit = [f for f in worse if (f.kind, f.severity) == (kind, severity)]
             assert any(words in f.message for f in hit), f"{text}: not among {trace.findings}"
-        assert bool(worse) == bool(self.finds), worse
+        if self.marks:
+            assert any((f.kind, f.line) in self.marks for f in worse), f"{self.marks}: {worse}"
+            assert {f.kind for f in worse} <= {kind for kind, _ in self.marks}, worse
+        wrong = bool(self.finds or self.marks)
+        assert bool(worse) == wrong, worse
         if self.prints:
             assert trace.printed == "".join(self.prints).encode().decode("unicode_escape")
         tolerance = float(self.options.get("tol", "0"))
@@ -162,7 +171,7 @@ class Case:
             for k, name in texels.items()
             if name in self.expected_texels
         }
-        for index, right in () if self.finds else expected.items():
+        for index, right in () if wrong else expected.items():
             got = trace.outputs[index]
             if tolerance:
                 np.testing.assert_allclose(got, right, rtol=tolerance, atol=tolerance)
@@ -183,7 +192,9 @@ def compiled(path: Path) -> Program:
 def cases(path: Path) -> Iterator[Case]:
     """The cases of a file, in order."""
     case: Case | None = None
-    for line in path.read_text().splitlines():
+    for number, line in enumerate(path.read_text().splitlines(), 1):
+        if case is not None and (mark := _MARK.search(line)):
+            case.marks.add((mark[1], number))
         if head := _CASE.match(line):
             if case is not None:
                 yield case

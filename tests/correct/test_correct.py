@@ -1,4 +1,7 @@
-"""Correct kernels of many styles give the right outputs, and no finding worse than an info."""
+"""Kernels of many styles: correct ones give the right outputs and no finding worse than an info.
+
+Beside some of them are incorrect variants, with the finding that each must draw.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,7 @@ CASES = all_cases(Path(__file__).parent)
 
 
 @pytest.mark.parametrize("case", CASES, ids=map(str, CASES))
-def test_correct_kernel_is_clean(case: Case) -> None:
+def test_kernel_draws_only_the_findings_that_it_states(case: Case) -> None:
     case.check(case.trace("optimised"))
 
 

@@ -302,15 +302,14 @@ class Explainer:
         return reads and not own and not self.launch.cooperative
 
     def _may_have_returned(self, line: int) -> bool:
-        """Whether threads may have left the kernel by a return before a barrier in a line.
-
-        Where no return is, threads that left have passed by the barrier.
-        """
+        """Whether a return may precede a barrier in a line: else threads that left passed it by."""
         if _HIDDEN_RETURN.search(self.source):
             return True
+        name = self.launch.kernel.partition("<")[0]
+        launched = rf"__global__.*\b{re.escape(name) * (name in self.source)}\s*\("
         for node in self.variables.tree.walk("return_statement"):
             around = [a for a in node.ancestors if a.kind == "function_definition"]
-            kernels = [a for a in around if "__global__" in a.text.partition("{")[0]]
+            kernels = [a for a in around if re.search(launched, a.text.partition("{")[0], re.S)]
             if kernels and not node.named:
                 inside = kernels[0].line <= line <= kernels[0].last_line
                 loops = [a for a in node.ancestors if a.kind in _LOOPS]

@@ -1,0 +1,171 @@
+// Rings of buffers in shared memory: asynchronous copies, barriers of two halves, named barriers.
+#include <cuda/barrier>
+#include <cuda/pipeline>
+#include <cuda_pipeline.h>
+#include <cooperative_groups.h>
+namespace cg = cooperative_groups;
+using Barrier = cuda::barrier<cuda::thread_scope_block>;
+
+// Three-stage cp.async pipeline by hand.
+// kernel stages grid 2 block 64
+// in x float32 = np.arange(2 * 64 * 8)
+// out y float32 = x.reshape(2, 8, 64).sum(1).reshape(-1)
+extern "C" __global__ void stages(const float *x, float *y) {
+  __shared__ float s[3][64];
+  int t = threadIdx.x;
+  const float *src = x + blockIdx.x * 512;
+  for (int k = 0; k < 2; ++k) {
+    __pipeline_memcpy_async(&s[k][t], &src[k * 64 + t], 4);
+    __pipeline_commit();
+  }
+  float sum = 0;
+  for (int k = 0; k < 8; ++k) {
+    __pipeline_wait_prior(1);
+    __syncthreads();
+    if (k + 2 < 8) __pipeline_memcpy_async(&s[(k + 2) % 3][t], &src[(k + 2) * 64 + t], 4);
+    __pipeline_commit();
+    sum += s[k % 3][(t ^ 1)] ;
+  }
+  y[blockIdx.x * 64 + (t ^ 1)] = sum;
+}
+
+// Wrong: the last rounds make no group, so wait_prior(1) waits for too little.
+// kernel stages_tail grid 2 block 64
+// in x float32 = np.arange(2 * 64 * 8)
+// out y float32 = x.reshape(2, 8, 64).sum(1).reshape(-1)
+extern "C" __global__ void stages_tail(const float *x, float *y) {
+  __shared__ float s[3][64];
+  int t = threadIdx.x;
+  const float *src = x + blockIdx.x * 512;
+  for (int k = 0; k < 2; ++k) {
+    __pipeline_memcpy_async(&s[k][t], &src[k * 64 + t], 4); 
+    __pipeline_commit();
+  }
+  float sum = 0;
+  for (int k = 0; k < 8; ++k) {
+    __pipeline_wait_prior(1);
+    __syncthreads();
+    if (k + 2 < 8) {
+      __pipeline_memcpy_async(&s[(k + 2) % 3][t], &src[(k + 2) * 64 + t], 4);  // <- race
+      __pipeline_commit();
+    }
+    sum += s[k % 3][(t ^ 1)];  // <- race
+  }
+  y[blockIdx.x * 64 + (t ^ 1)] = sum;
+}
+
+// Warp-specialized producer and consumer with full and empty cuda::barrier.
+// kernel ring grid 1 block 64
+// in x int32 = np.arange(32 * 6)
+// out y int32 = x.reshape(6, 32).sum(0)
+extern "C" __global__ void ring(const int *x, int *y) {
+  __shared__ Barrier full[2], empty[2];
+  __shared__ int s[2][32];
+  int t = threadIdx.x, lane = t % 32;
+  if (t == 0) for (int k = 0; k < 2; ++k) { init(&full[k], 64); init(&empty[k], 64); }
+  __syncthreads();
+  if (t < 32) {
+    for (int k = 0; k < 6; ++k) {
+      if (k >= 2) empty[k % 2].arrive_and_wait();
+      s[k % 2][31 - lane] = x[k * 32 + lane];
+      (void)full[k % 2].arrive();
+    }
+  } else {
+    int sum = 0;
+    for (int k = 0; k < 6; ++k) {
+      full[k % 2].arrive_and_wait();
+      sum += s[k % 2][31 - lane];
+      if (k + 2 < 6) (void)empty[k % 2].arrive();
+    }
+    y[lane] = sum;
+  }
+}
+
+// Wrong: consumer frees the slot before it reads it.
+// kernel ring_freed grid 1 block 64
+// in x int32 = np.arange(32 * 6)
+// out y int32 = x.reshape(6, 32).sum(0)
+extern "C" __global__ void ring_freed(const int *x, int *y) {
+  __shared__ Barrier full[2], empty[2];
+  __shared__ int s[2][32];
+  int t = threadIdx.x, lane = t % 32;
+  if (t == 0) for (int k = 0; k < 2; ++k) { init(&full[k], 64); init(&empty[k], 64); }
+  __syncthreads();
+  if (t < 32) {
+    for (int k = 0; k < 6; ++k) {
+      if (k >= 2) empty[k % 2].arrive_and_wait();
+      s[k % 2][31 - lane] = x[k * 32 + lane];  // <- race
+      (void)full[k % 2].arrive();
+    }
+  } else {
+    int sum = 0;
+    for (int k = 0; k < 6; ++k) {
+      full[k % 2].arrive_and_wait();
+      if (k + 2 < 6) (void)empty[k % 2].arrive();
+      sum += s[k % 2][31 - lane];  // <- race
+    }
+    y[lane] = sum;
+  }
+}
+
+// Named barriers: warps 0-1 produce, warps 2-3 consume, bar.sync 1 / 2 over 128 threads.
+__device__ void bar_sync(int id, int n) { asm volatile("bar.sync %0, %1;" :: "r"(id), "r"(n) : "memory"); }
+
+__device__ void bar_arrive(int id, int n) { asm volatile("bar.arrive %0, %1;" :: "r"(id), "r"(n) : "memory"); }
+
+// kernel named grid 1 block 128
+// in x int32 = np.arange(64 * 4)
+// out y int32 = x.reshape(4, 64).sum(0)
+extern "C" __global__ void named(const int *x, int *y) {
+  __shared__ int s[64];
+  int t = threadIdx.x;
+  if (t < 64) {
+    for (int k = 0; k < 4; ++k) {
+      if (k) bar_sync(2, 128);
+      s[63 - t] = x[k * 64 + t];
+      bar_arrive(1, 128);
+    }
+  } else {
+    int sum = 0;
+    for (int k = 0; k < 4; ++k) {
+      bar_sync(1, 128);
+      sum += s[127 - t];
+      if (k < 3) bar_arrive(2, 128);
+    }
+    y[t - 64] = sum;
+  }
+}
+
+// Split arrive/wait: independent work between.
+// kernel split grid 1 block 96
+// in x int32 = np.arange(96)
+// out y int32 = x[::-1] * 2 + x * 3
+extern "C" __global__ void split(const int *x, int *y) {
+  __shared__ Barrier b;
+  __shared__ int s[96];
+  int t = threadIdx.x;
+  if (t == 0) init(&b, blockDim.x);
+  __syncthreads();
+  s[t] = 2 * x[t];
+  auto token = b.arrive();
+  int own = 3 * x[t];
+  b.wait(std::move(token));
+  y[t] = own + s[95 - t];
+}
+
+// Wrong: writes after the arrival.
+// kernel split_late grid 1 block 96
+// in x int32 = np.arange(96)
+// out y int32 = x[::-1] * 2 + x * 3
+extern "C" __global__ void split_late(const int *x, int *y) {
+  __shared__ Barrier b;
+  __shared__ int s[96];
+  int t = threadIdx.x;
+  if (t == 0) init(&b, blockDim.x);
+  __syncthreads();
+  auto token = b.arrive();
+  s[t] = 2 * x[t];  // <- race
+  int own = 3 * x[t];
+  b.wait(std::move(token));
+  y[t] = own + s[95 - t];  // <- race
+}
