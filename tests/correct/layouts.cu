@@ -162,7 +162,6 @@ extern "C" __global__ void carved_overlap(float *y) {
 }
 
 // Wrong: only the low half is written.
-// half set: only the low half
 // kernel low_only grid 1 block 32
 // out y float16 = np.arange(64)
 extern "C" __global__ void low_only(__half2 *y) {

@@ -25,11 +25,10 @@ static void load_word(Warp *w, u32 ref, u32 width, u32 at, u32 size, bool sign) 
   else TAKE(u64, p[l] << low >> high);
 }
 
-static void load_two_words(Warp *w, u32 ref, u32 width, u32 at) {
+/* The decoder refuses a register that is narrower than what it loads. */
+static void load_two_words(Warp *w, u32 ref, u32 at) {
   const u32 *p = param_words(w, at), *q = p + LANES;
-  if (width == 8) TAKE(u64, p[l] | (u64)q[l] << 32);
-  else if (width == 4) TAKE(u32, p[l]);
-  else TAKE(u16, p[l]);
+  TAKE(u64, p[l] | (u64)q[l] << 32);
 }
 
 void ptx_ld_param(Warp *w, const Insn *i) {
@@ -38,7 +37,7 @@ void ptx_ld_param(Warp *w, const Insn *i) {
   for (u32 k = 0; k < i->count; k++, at += i->size) {
     u32 ref = result_operand(i, k);
     if (is_whole(at, i->size)) {
-      if (i->size == 8) load_two_words(w, ref, i->width, at);
+      if (i->size == 8) load_two_words(w, ref, at);
       else load_word(w, ref, i->width, at, i->size, sign);
       continue;
     }
