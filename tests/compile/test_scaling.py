@@ -16,7 +16,13 @@ from typing import Any
 
 import pytest
 
-from grader.compile.dataflow import read_dataflow
+from grader.compile.dataflow import (
+    guard_origin,
+    read_dataflow,
+    size_origins,
+    store_origin,
+    value_origin,
+)
 from grader.compile.diagnostics import findings
 from grader.compile.functions import declarations, function_line, functions
 from grader.compile.host_code import Selection
@@ -93,6 +99,11 @@ def host_code(text: str) -> None:
         selection.lost(errors)
 
 
+def origins(text: str) -> object:
+    tree = parse(text)
+    return value_origin(tree, 3), guard_origin(tree, 3), store_origin(tree, {"s"})
+
+
 READERS: dict[str, Callable[[str], object]] = {
     "without_comments": without_comments,
     "code": code,
@@ -110,6 +121,8 @@ READERS: dict[str, Callable[[str], object]] = {
     "flow": flow,
     "variables": variables,
     "tokens_by_line": lambda text: list(tokens_by_line(text)),
+    "size_origins": lambda text: size_origins(text, 2),
+    "origins": origins,
 }
 
 TEXTS: dict[str, tuple[str, str]] = {
