@@ -71,7 +71,8 @@ def main() -> NoReturn:
         order_bytes = bytearray(1 << 16)
         while True:
             if later and not _is_readable(channel):  # the first child need not wait for all
-                _load(later.pop(0))
+                with suppress(Exception):  # what fails here fails in a child, which reports it
+                    _load(later.pop(0))
                 continue
             size, ancillary, _, _ = channel.recvmsg_into([order_bytes], socket.CMSG_SPACE(8 * 4))
             if not size:
@@ -97,9 +98,11 @@ def main() -> NoReturn:
 def _load(name: str) -> None:
     """Import a module that children need."""
     gc.disable()
-    importlib.import_module(name)
-    gc.freeze()  # a collection in a child would copy every page that has an object
-    gc.enable()
+    try:
+        importlib.import_module(name)
+    finally:
+        gc.freeze()  # a collection in a child would copy every page that has an object
+        gc.enable()
 
 
 def _is_readable(channel: socket.socket) -> bool:

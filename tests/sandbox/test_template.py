@@ -52,6 +52,14 @@ def test_children_of_one_template_get_their_own_requests_at_the_same_time() -> N
     only_template()
 
 
+def test_a_module_that_fails_ends_no_template(tmp_path: Path, monkeypatch: Any) -> None:
+    (tmp_path / "broken.py").write_text("raise ValueError('no step here')")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    with pytest.raises(MachineFault, match="no step here"):
+        run_sandboxed("broken:step", None)
+    assert call.templates().are_usable and not only_template().has_ended(0.7)
+
+
 def test_child_finds_nothing_of_its_template() -> None:
     run_sandboxed("sandboxed_steps:echo", SECRET)
     found = run_sandboxed("hostile_steps:sees_of_its_template", None).value
