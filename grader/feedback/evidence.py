@@ -119,11 +119,11 @@ def find_leads(
     """
     kinds = {f.kind for f in errors}
     first = next((f for f in errors if f.kind in CORRECTNESS), None)
+    if len(lines) == 1 and ("invalid-access" in kinds or "race" not in kinds):
+        return tuple(Clue("line-at-fault", line) for line in lines)
     if first is None or not kinds & CORRECTNESS <= OUTPUT_KINDS | {UNSTORED}:
         return ()
     unset = next((f for f in errors if f.kind == UNSTORED), None)
-    if len(lines) == 1:
-        return tuple(Clue("line-at-fault", line) for line in lines)
     if unset is not None:
         store = store_origin(source.tree, {unset.variable} - {""})
         return (Clue("incomplete-store", store.line, unset.variable),) if store else ()

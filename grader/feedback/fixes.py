@@ -248,6 +248,9 @@ def doubt(source: Source, edit: Edit, evidence: Seen) -> int:
     new = [change[2] for change in edit.changes]
     if edit.kind in ("missing-guard", "wrong-condition") and _guards_a_loop(source, edit):
         return 2
+    axes = {match[1] for n in new for match in _AXIS.finditer(n)}
+    if edit.kind == "exchanged-axes" and not axes <= {*_AXIS.findall(source.text)}:
+        return 2  # blocks and grids of this kernel have one thread along that axis
     if _selects_another_thread(source, edit):
         return 2
     if _counts_from_zero(source, edit) and (new == ["<="] or _SCALED.search("".join(new))):
@@ -274,6 +277,7 @@ def doubt(source: Source, edit: Edit, evidence: Seen) -> int:
 
 
 _BUILT_IN = re.compile(r"\b(?:threadIdx|blockIdx)\b")
+_AXIS = re.compile(r"(?:threadIdx|blockIdx|blockDim|gridDim)\.([xyz])")
 _CALL = re.compile(r"\w\(")
 _SCALED = re.compile(r"\w \* |Dim\b")
 _OFFSET = re.compile(r"[+-] 1\)?$")

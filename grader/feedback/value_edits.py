@@ -206,7 +206,7 @@ def number_edits(source: Source) -> Iterator[Edit]:
         kind = "wrong-size" if enclosing(node, "array_declarator") is not None else "wrong-number"
         for cost, other in enumerate(_near(int(match[1]), others, sizes)):
             change, rounds = replaced(node, other + match[2]), _rounds(match[1], other, MIN_POWER)
-            usual = 0 if cost < 2 or other in sizes else 1
+            usual = 0 if cost < 2 or other in sizes or _is_doubled(match[1], other) else 1
             step = node.parent is not None and node.parent.text.endswith("+= 1") and other in sizes
             yield Edit(kind, node.line, (change,), -1 if rounds or step else usual)
     for body in source.tree.walk("preproc_arg"):
@@ -223,6 +223,12 @@ def _rounds(number: str, other: str, least: int) -> bool:
     """Return whether a number is one off the power of two that another one is: 127 for 128."""
     value, new = int(number), int(other) if other.isdigit() else 0
     return new >= least and new & (new - 1) == 0 and abs(value - new) == 1
+
+
+def _is_doubled(number: str, other: str) -> bool:
+    """Return whether a power of two is twice another one, or half of it."""
+    value, new = int(number), int(other) if other.isdigit() else 0
+    return value >= 4 and value & (value - 1) == 0 and new in (2 * value, value // 2)
 
 
 def _numbers(source: Source) -> tuple[str, ...]:

@@ -381,6 +381,8 @@ extern "C" __global__ void matmul(const float* A, const float* B, float* C, int 
         ("unwritten-output", 13, (), [("selecting-condition", 5, "")]),
         ("uninitialized-read", 10, (), [("incomplete-store", 7, "tile")]),
         ("race", 13, (4,), []),
+        ("invalid-access", 13, (4,), [("line-at-fault", 4, "")]),
+        ("invalid-access", 13, (), []),
     ],
 )
 def test_an_effect_without_a_fix_leads_to_a_line(
