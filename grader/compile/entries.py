@@ -31,7 +31,7 @@ _CONSTANT = re.compile(
     r"\.const\s+(?:\.align\s+\d+\s+)?\.[a-z](\d{1,4})\s+[\w$]+(?:\[(\d{1,18})\])?"
 )
 _FUNCTION = re.compile(r"ptxas info\s*: Compiling entry function '([^']+)'")
-_STACK = re.compile(r"(?<!\d)(\d{1,18}) bytes stack frame")
+_STACK = re.compile(r"(?<!\d)(\d{1,18}) bytes (?:stack frame|cumulative stack size)")
 _USED = re.compile(r"Used (\d{1,9}) registers")
 _SHARED = re.compile(r"(?<!\d)(\d{1,18}) bytes smem")
 _BITS = re.compile(r"\d{1,4}")
@@ -70,15 +70,19 @@ def kernels(
 
 
 def resources(log: str) -> dict[str, Resources]:
-    """Return the resources of each kernel, by symbol, from the log of `--ptxas-options=-v`."""
+    """Return the resources of each kernel, by symbol, from the log of `--ptxas-options=-v`.
+
+    A function that is called by a pointer, or that calls itself, has a stack frame of its own. The
+    report of a kernel lists those of all functions that it may call.
+    """
     result = {}
     parts = _FUNCTION.split(log)
     for symbol, report in zip(parts[1::2], parts[2::2], strict=True):
-        stack, used, shared = (p.search(report) for p in (_STACK, _USED, _SHARED))
+        used, shared = (p.search(report) for p in (_USED, _SHARED))
         result[symbol] = Resources(
             registers=int(used[1]) if used else None,
             static_shared_bytes=int(shared[1]) if shared else 0,
-            local_bytes=int(stack[1]) if stack else 0,
+            local_bytes=max(map(int, _STACK.findall(report)), default=0),
         )
     return result
 
