@@ -121,7 +121,7 @@ def _values(image: Image, raw: Raw) -> Iterator[tuple[int, str, float]]:
         return
     lanes = thread_executions(image, raw)
     for pc, op in enumerate(image.ops):
-        parts = op.split(".")
+        parts = _as_access(op.split("."))
         if parts[0] in ("ld", "ldu", "st"):
             yield from ((pc, name, value) for name, value in _memory(parts, counters[pc]) if value)
             if space_of(parts) == CONST and lanes[pc]:
@@ -134,6 +134,15 @@ def _values(image: Image, raw: Raw) -> Iterator[tuple[int, str, float]]:
             yield pc, EXCHANGES, float(lanes[pc])
         elif (kind := _FLOPS.get(parts[0])) and parts[-1] in ("f32", "f64") and lanes[pc]:
             yield pc, FLOPS.format(("f" if parts[-1] == "f32" else "d") + kind), float(lanes[pc])
+
+
+def _as_access(parts: list[str]) -> list[str]:
+    """Return the load or store that an instruction on tiles is; others as they are."""
+    if parts[0] in ("ldmatrix", "stmatrix"):
+        return [parts[0][:2], "shared", parts[-1]]
+    if parts[0] == "wmma" and parts[1] in ("load", "store"):
+        return ["ld" if parts[1] == "load" else "st", *parts[2:]]
+    return parts
 
 
 def _memory(parts: list[str], k: Any) -> Iterator[tuple[str, float]]:

@@ -48,3 +48,27 @@ def test_asynchronous_copies_are_counted() -> None:
     assert copied["l1tex__t_requests_pipe_lsu_mem_global_op_ldgsts.sum"] == 2
     assert copied["l1tex__t_sectors_pipe_lsu_mem_global_op_ldgsts.sum"] == 32
     assert copied["l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum"] == 0
+
+
+TILE = b"""\
+#include <mma.h>
+using namespace nvcuda;
+extern "C" __global__ void copy(const float* a, float* out) {
+    __shared__ float held[256];
+    wmma::fragment<wmma::accumulator, 16, 16, 16, float> tile;
+    if (threadIdx.x < 32) {
+        wmma::load_matrix_sync(tile, a, 16, wmma::mem_row_major);
+        wmma::store_matrix_sync(held, tile, 16, wmma::mem_row_major);
+    }
+    __syncthreads();
+    out[threadIdx.x] = held[threadIdx.x];
+}
+"""
+
+
+def test_tiles_that_a_warp_loads_and_stores_are_counted() -> None:
+    tile, plain = trace(TILE).counters, trace(PLAIN).counters
+    loads = "ptx__requested_bytes_mem_global_op_ld.sum"
+    assert tile[loads] == plain[loads] == 1024
+    assert tile["l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum"] >= 32
+    assert tile["smsp__sass_inst_executed_op_shared_st.sum"] > 0

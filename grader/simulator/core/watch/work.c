@@ -169,6 +169,7 @@ static void write_shared(Warp *w, const u32 *offset, u32 bytes) {
   }
 }
 
+/* A load of which the program uses some bytes only moves all of them. */
 static void read(Warp *w, const Insn *i, const Region *r, const u32 *offset, u32 bytes) {
   (void)i;
   if (r->space == GLOBAL) access_global(w, r, offset, bytes);
@@ -226,5 +227,5 @@ const Watcher work_watcher = {
     .listens = listens, .worker_started = make_worker, .worker_ended = discard_worker,
     .block_created = make_block, .block_destroyed = discard_block, .block_started = start_block,
     .block_ended = end_block, .launch_ended = add_up, .read = read, .write = write, .atomic = update,
-    .read_rows = read_rows, .write_rows = write_rows, .copy_read = read,
+    .request = read, .read_rows = read_rows, .write_rows = write_rows, .copy_read = read,
     .copy_completed = complete_copy};
