@@ -18,9 +18,9 @@ from grader.checks.findings import (
 )
 from grader.checks.result import CaseRun, Dependency, Evidence, MeasuredOptions, Verdict, limited
 from grader.checks.traffic import (
-    ATOMIC_BYTES,
     ATOMICS,
     CONSTANT_LOADS,
+    LOAD_BYTES,
     WORKING_THREADS,
     moved_bytes,
 )
@@ -81,7 +81,7 @@ class Options(MeasuredOptions):
             an accumulator may be in global memory, an array of the thread may not.
         max_registers: registers per thread, at most.
         max_static_shared_bytes: bytes of static shared memory per block, at most.
-        no_spills: whether the kernel must not use local memory.
+        no_spills: whether the kernel, and what it calls, must not use local memory.
         constant: whether the kernel must read the lab's globals, or else any variable, as
             `__constant__`.
         min_occupancy: resident warps of a multiprocessor over its maximum, 0 to 1, at the block
@@ -267,7 +267,7 @@ def _check_sharing(options: Options, run: CaseRun, evidence: Evidence) -> LimitR
 def _spared_bytes(run: CaseRun, base: Trace | None, evidence: Evidence) -> float:
     """Return the bytes that the lab's own limits take from the baseline's accesses in this case.
 
-    Without such a limit, or with one that asks for less than all, `inf`.
+    `inf` without such a limit. One on atomics leaves room to load each element once more.
     """
     options = next((c.options for c in evidence.lab.checks if c.name == "traffic"), {})
     ratio, atomics = (options.get(f"max_global_{what}") for what in ("bytes_ratio", "atomics"))
@@ -276,8 +276,8 @@ def _spared_bytes(run: CaseRun, base: Trace | None, evidence: Evidence) -> float
     made = base.counters.get(ATOMICS, 0.0) if base else 0.0
     if base is None or atomics is None or not made:
         return inf
-    spared = made - float(evaluate_expression(atomics, run.case.dims))
-    return spared * sum(base.counters.get(name, 0.0) for name in ATOMIC_BYTES) / made
+    loads, most = base.counters.get(LOAD_BYTES, 0.0), evaluate_expression(atomics, run.case.dims)
+    return (1 - float(most) / made) * (moved_bytes(base) - loads) - loads
 
 
 def _sharing_problem(own: Trace, base: Trace | None, received: float, spared: float) -> str:
