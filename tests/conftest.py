@@ -21,6 +21,7 @@ ALLOWED_REASON = "needs a GPU"
 
 LONGEST = (
     "simulator/test_watch.py",
+    "faults/test_limits.py",
     "attacks/test_attacks.py",
     "batch/test_cluster.py",
     "reports/test_hidden_feedback.py",
@@ -28,6 +29,8 @@ LONGEST = (
     "sandbox/test_template.py",
     "authoring/gate/test_cheats.py",
     "sandbox/test_call.py",
+    "fuzz/test_fuzz.py",
+    "test_readers.py",
 )
 """The files that take longest, which are begun first: a file is the work of one process, and the
 others would wait for one that began last. `test_skips` checks the names."""
