@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from itertools import combinations
+from itertools import combinations, pairwise
 
 from grader.compile.dataflow import CONSTANTS
 from grader.compile.syntax import Node
@@ -352,6 +352,19 @@ def whole_index_edits(source: Source) -> Iterator[Edit]:
         if len(changes) > 1:
             line = kernel.tree.data[: changes[0][0]].count(b"\n") + 1
             yield Edit("wrong-index", line, tuple(changes), int("blockIdx" in kernel.body.text))
+
+
+def twin_edits(source: Source) -> Iterator[Edit]:
+    """The last term of a declaration's value for the declaration before or after it, too."""
+    for kernel in source.kernels:
+        nodes = list(kernel.walk("init_declarator"))
+        for pair in pairwise(nodes):
+            for node, other in (pair, pair[::-1]):
+                value, twin = node.part("value"), other.part("value")
+                term = re.search(r" [+-] \w+$", twin.text) if twin is not None else None
+                if value is not None and term and not value.text.endswith(term[0]):
+                    change = (value.end, value.end, term[0])
+                    yield Edit("wrong-index", node.line, (change,))
 
 
 def constant_condition_edits(source: Source) -> Iterator[Edit]:
