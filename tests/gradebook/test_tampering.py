@@ -24,7 +24,7 @@ from tests.command import CommandResult, grader
 from tests.gradebook.made import NOON, a_grade
 
 LAB = "tiled"
-BITS = 400
+BITS = 1000
 
 
 def fill(url: str) -> None:
