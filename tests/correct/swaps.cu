@@ -75,6 +75,20 @@ extern "C" __global__ void member_and_lambda(int *y) {
   Bins{y}.update(threadIdx.x % 4, [](int v) { return v + 1; });
 }
 
+// A loop without a condition, which ends where the swap succeeds.
+__device__ float scale(float *p, float v) {
+  int old = __float_as_int(*p), seen;
+  while (true) {
+    seen = old;
+    old = atomicCAS((int *)p, seen, __float_as_int(__int_as_float(seen) * v));
+    if (seen == old) break;
+  }
+  return __int_as_float(old) * v;
+}
+// kernel product grid 2 block 16
+// inout y float32 = [1] -> [2.0 ** 32]
+extern "C" __global__ void product(float *y) { scale(y, 2.f); }
+
 // kernel stored_too grid 2 block 64
 // inout y int32 = [0] -> _
 // inout z int32 = np.zeros(128) -> _

@@ -51,6 +51,18 @@ def test_addresses_with_offsets_of_any_size_are_encoded(offset: str) -> None:
     assert changed > 100
 
 
+def test_instruction_that_lacks_an_operand_is_refused() -> None:
+    """Analyses that look at an instruction before it is decoded meet it as it is."""
+    entry = next(e for e in entries() if e.name == "atomics.fast")
+    lines = entry.text.split("\n")
+    short = [re.sub(r"^(\s(?:add|ld|st|mov)\.[^;]*),[^,;]*;$", r"\1;", line) for line in lines]
+    places = [k for k, line in enumerate(lines) if short[k] != line]
+    for k in places:
+        text = "\n".join([*lines[:k], short[k], *lines[k + 1 :]])
+        assert not execute(text, entry.spec, grader.simulator.core.bindings.core()), short[k]
+    assert len(places) > 20
+
+
 def test_every_kernel_has_both_variants() -> None:
     names = {entry.name for entry in entries()}
     for path in KERNELS.glob("*.cu"):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Container, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 
 from grader.simulator.decode.dataflow import sources, targets
 from grader.simulator.decode.instructions import Insn, Known, NotSimulated
@@ -210,6 +210,7 @@ _COMPUTES = re.compile(
     "|cvta|setp|set|selp|slct|testp|copysign|sqrt|rsqrt|rcp|ex2|lg2|sin|cos|tanh|popc|clz|brev)$"
 )
 _PASSES = re.compile("mov$")
+_MOST_CALLEES = 64
 _ADDRESSES = re.compile("(add|sub|mul|mad|shl|cvt|and|or|ld)$")
 
 
@@ -250,7 +251,7 @@ def _moved(i: Instruction) -> tuple[list[str], list[str]]:
     if parts[0] == "call":
         result, _, given = _callee(i)
         return result, given
-    if parts[0] == "st" and ("param" in parts or slot):
+    if parts[0] == "st" and len(i.operands) == 2 and ("param" in parts or slot):
         return [slot or str(address_or_none(i.operands[0])[0])], vector(i.operands[1])
     return targets(i), [slot] if slot else sources(i)
 
@@ -286,9 +287,9 @@ class _Flow:
         """What an instruction computes; two that compute the same have one number."""
         parts = i.op.split(".")
         moves = parts[0] in ("mov", "cvta", "st") or "param" in parts or _stack_slot(i)
-        if moves and len(given) == 1:
-            return self.place(given[0])
-        if parts[0] == "add" and i.operands[2].isdecimal():
+        if moves and len(given) < 2:
+            return self.place(given[0] if given else i.operands[-1])
+        if parts[0] == "add" and len(i.operands) > 2 and i.operands[2].isdecimal():
             root, add = self.place(i.operands[1])
             return root, add + int(i.operands[2])
         if not _ADDRESSES.match(parts[0]) or _STRONG & set(parts):
@@ -300,7 +301,8 @@ class _Flow:
         """Whether an instruction is a plain load that a loop of some of the swaps begins with."""
         i = self.f.body[at]
         parts, loaded = i.op.split("."), targets(i)
-        if parts[0] != "ld" or len(loaded) != 1 or {*_STRONG, "param", "const"} & set(parts):
+        plain = parts[0] == "ld" and not {*_STRONG, "param", "const"} & set(parts)
+        if not plain or len(loaded) != 1 or len(i.operands) != 2:
             return False
         place = self.place(i.operands[1])
         same = {k: value for k, (where, value) in swaps.items() if self.place(where) == place}
@@ -343,19 +345,30 @@ class _Flow:
         """The instructions that may run after another, up to and with the first of `ends`."""
         work, found = [start], set[int]()
         while work:
-            for then in _successors(self.f, work.pop()):
+            for then in self.after(work.pop()):
                 if then < len(self.f.body) and then not in found:
                     found.add(then)
                     work += [then] if then not in ends else []
         return found
+
+    def after(self, at: int) -> Iterable[int]:
+        """The successors of an instruction, without the way that `while (true)` never takes."""
+        guard = self.f.body[at].guard
+        never = guard and not guard[1] and self.values.get(guard[0]) == ("0", 0)
+        return [at + 1] if never else _successors(self.f, at)
 
     def computes(self, i: Instruction, heads: re.Pattern[str]) -> bool:
         """Whether an instruction only makes a value of its operands, by some operations."""
         parts, callee = i.op.split("."), self.functions.get(_callee(i)[1])
         if callee is not None and (key := (callee.name, heads)) not in self.pure:
             self.pure[key] = False
-            self.pure[key] = callee.has_body and all(
-                x.op.startswith(("bra", "ret")) or self.computes(x, heads) for x in callee.body
+            few = len(self.pure) < _MOST_CALLEES
+            self.pure[key] = (
+                callee.has_body
+                and few
+                and all(
+                    x.op.startswith(("bra", "ret")) or self.computes(x, heads) for x in callee.body
+                )
             )
         if callee is not None:
             return self.pure[callee.name, heads]
