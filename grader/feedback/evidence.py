@@ -128,7 +128,8 @@ def find_leads(
         store = store_origin(source.tree, {unset.variable} - {""})
         return (Clue("incomplete-store", store.line, unset.variable),) if store else ()
     if first.kind == "unwritten-output":
-        guard = guard_origin(source.tree, first.line)
+        store = store_origin(source.tree, {first.variable} - {""})
+        guard = guard_origin(source.tree, max(first.line, store.line if store else 0))
         return (Clue("selecting-condition", guard.line),) if guard else ()
     value = value_origin(source.tree, first.line)
     return (Clue("wrong-value", value.line, value.name),) if value else ()

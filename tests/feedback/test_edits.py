@@ -280,6 +280,21 @@ def test_the_line_that_repairs_the_output_comes_first() -> None:
     assert {edit.line for edit in edits} == {12}
 
 
+def test_an_axis_that_a_kernel_does_not_use_is_doubtful() -> None:
+    lab = load_lab("histogram")
+    source = read_source(solution_of(lab), lab)
+    at = source.text.index("threadIdx.x] > 0")
+    seen = Evidence(frozenset({"wrong-output"}), frozenset({19}))
+    change = (at, at + len("threadIdx.x"), "threadIdx.y")
+    assert doubt(source, Edit("exchanged-axes", 19, (change,)), seen) == 2
+
+
+def test_the_last_term_of_a_declaration_is_offered_to_its_twin() -> None:
+    lab = load_lab("constant-convolution")
+    text = solution_of(lab).replace("x + i - RADIUS", "x + i")
+    assert _first(text, lab.name, {"wrong-output"}, {23}, "x + i - RADIUS") < 24
+
+
 def test_a_loop_from_zero_that_runs_once_more_is_doubtful() -> None:
     lab = load_lab("tiled-matmul")
     source = read_source(solution_of(lab), lab)
@@ -379,6 +394,7 @@ extern "C" __global__ void matmul(const float* A, const float* B, float* C, int 
         ("wrong-output", 14, (4,), [("line-at-fault", 4, "")]),
         ("wrong-output", 14, (4, 5), []),
         ("unwritten-output", 13, (), [("selecting-condition", 5, "")]),
+        ("unwritten-output", 1, (), [("selecting-condition", 5, "")]),
         ("uninitialized-read", 10, (), [("incomplete-store", 7, "tile")]),
         ("race", 13, (4,), []),
         ("invalid-access", 13, (4,), [("line-at-fault", 4, "")]),
