@@ -22,6 +22,7 @@ from grader.authoring.new_lab import BEGIN, END, LINE
 from grader.checks.suite import plan
 from grader.faults import LabFault
 from grader.labs import schema as labmodel
+from grader.labs.cases import hidden_answers
 from grader.labs.model import Case, Lab
 from grader.labs.quiz import ANSWERS_FILE, answer_form, choice_texts, question_text
 from grader.labs.thresholds import THRESHOLDS_FILE
@@ -166,7 +167,7 @@ def public_spec(lab: Lab) -> str:
     if lab.derivations:
         answers = spec["derive"]["answers"]
         spec["derive"]["answers"] = {
-            n: a for n, a in answers.items() if n not in _hidden_answers(lab)
+            n: a for n, a in answers.items() if n not in hidden_answers(lab.cases)
         }
     spec.pop("quiz", None)
     spec.pop("drawn", None)
@@ -201,15 +202,6 @@ def _needs_baseline(lab: Lab) -> bool:
     """Return whether a check runs the baseline, which may contain part of the solution."""
     checks = plan(lab)
     return any(check.options.needs_baseline or check.name == "speed" for check in checks)
-
-
-def _hidden_answers(lab: Lab) -> set[str]:
-    """Return the derived answers that only hidden cases use."""
-    used = {
-        kind: {n for case in lab.cases if case.visibility == kind for n in case.derived.values()}
-        for kind in ("public", "hidden")
-    }
-    return used["hidden"] - used["public"]
 
 
 def _questions(lab: Lab) -> dict[str, dict[str, Any]]:

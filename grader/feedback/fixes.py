@@ -151,7 +151,7 @@ class FixSearch:
     def prepared(self) -> list[PreparedCase]:
         """The launches: those that fail now first, small ones first."""
         lab = self.evidence.lab
-        answers = [expected_answer(d) for d in lab.derivations]
+        answers = [expected_answer(d) for d in lab.derivations if d.visibility == "public"]
         wrong = {name for r in self.before for f in r.findings for name in f.cases
                  if f.severity == "error"}  # fmt: skip
         ready = {run.case.name: run.prepared for run in self.evidence.runs if run.prepared}

@@ -97,7 +97,8 @@ def run_cases(
         MachineFault: a backend fails.
     """
     with KeptChild() as kept:
-        derived = run_derivations(lab, program, options, kept)
+        hidden = any(case.visibility == "hidden" for case in cases)
+        derived = run_derivations(lab, program, options, kept, hidden=hidden)
         ready = {p.case.name: p for p in prepare_cases(lab, cases, options, derived)}
         launched: dict[str, CaseRun] = {}
         for visibility in ("public", "hidden"):
@@ -166,19 +167,28 @@ def run_on_gpu(
 
 
 def run_derivations(
-    lab: Lab, program: Program, options: RunOptions, kept: KeptChild | None = None
+    lab: Lab,
+    program: Program,
+    options: RunOptions,
+    kept: KeptChild | None = None,
+    *,
+    hidden: bool = True,
 ) -> Mapping[str, tuple[CaseRun, int | None]]:
-    """Run every derivation: by name, its run and its answer (None when it is wrong)."""
-    if not lab.derivations:
+    """Run derivations: by name, the run and the answer of each (None when it is wrong).
+
+    Those that only hidden cases use are left out unless `hidden`.
+    """
+    asked = [d for d in lab.derivations if hidden or d.visibility == "public"]
+    if not asked:
         return {}
-    launches = [derivation.launch for derivation in lab.derivations]
+    launches = [derivation.launch for derivation in asked]
     traces = run_all(
         program, launches, threads=options.threads, limit=options.limit, steps=options.steps,
         kept=kept,
     )  # fmt: skip
     return {
         derivation.name: evaluate_answer(derivation, trace, program)
-        for derivation, trace in zip(lab.derivations, traces, strict=True)
+        for derivation, trace in zip(asked, traces, strict=True)
     }
 
 
@@ -186,7 +196,7 @@ def evaluate_answer(
     derivation: Derivation, trace: Trace, program: Program
 ) -> tuple[CaseRun, int | None]:
     """Evaluate one derivation: its run as a case, and its answer (None when it is wrong)."""
-    case = Case(derivation.call, {})
+    case = Case(derivation.call, {}, visibility=derivation.visibility)
     index = derivation.output_index
     if not trace.ended or index not in trace.outputs:
         return CaseRun(case, None, replace(trace, ended=False)), None
@@ -213,7 +223,7 @@ def expected_answer(derivation: Derivation) -> PreparedCase:
     """Return a derivation as a prepared case: every value from minimum to maximum is right."""
     span = np.array([derivation.minimum, derivation.maximum], dtype=np.float64)
     expected = Expected(span.mean(keepdims=True), np.ptp(span, keepdims=True) / 2)
-    case = Case(derivation.call, {})
+    case = Case(derivation.call, {}, visibility=derivation.visibility)
     return PreparedCase(case, derivation.launch, {derivation.output_index: expected})
 
 

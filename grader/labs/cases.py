@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from math import prod
 from types import MappingProxyType
 from typing import Any
@@ -14,7 +15,7 @@ from numpy.typing import NDArray
 
 from grader.faults import LabFault
 from grader.labs.expressions import evaluate_expression, evaluate_integer
-from grader.labs.model import ArgumentSpec, Case, Geometry, Lab, PreparedCase
+from grader.labs.model import ArgumentSpec, Case, Derivation, Geometry, Lab, PreparedCase
 from grader.labs.reference import load_reference, make_expected, make_inputs
 from grader.labs.reference_child import Draw
 from grader.launch import Argument, Array, Dim3, Launch, Scalar
@@ -198,3 +199,20 @@ def _scalar(lab: Lab, case: Case, spec: ArgumentSpec) -> Scalar:
 
 def _fault_in_case(lab: Lab, case: Case, key: str, fault: LabFault) -> LabFault:
     return LabFault(f"{fault.what} (case {case.name})", where=lab.location(key), fix=fault.fix)
+
+
+def hidden_answers(cases: Iterable[Any]) -> set[str]:
+    """Return the derived answers that only hidden cases use; `cases` as in lab.yaml or in Lab."""
+    used: dict[str, set[str]] = {"public": set(), "hidden": set()}
+    for case in cases:
+        values = (*getattr(case, "derived", {}).values(), *case.dims.values())
+        used[case.visibility] |= {value for value in values if isinstance(value, str)}
+    return used["hidden"] - used["public"]
+
+
+def with_visibility(
+    derivations: Sequence[Derivation], cases: Iterable[Any]
+) -> tuple[Derivation, ...]:
+    """Return the derivations, those that only hidden cases use as hidden ones."""
+    hidden = hidden_answers(cases)
+    return tuple(replace(d, visibility="hidden") if d.name in hidden else d for d in derivations)

@@ -148,7 +148,7 @@ class Derivation:
 
     The kernel runs with one thread on `given`, the values of its by-value parameters by name, and
     its answer is the only element of its output `output`. An answer outside `minimum` to `maximum`
-    is wrong; `rule` states the requirement in words.
+    is wrong; `rule` states the requirement in words. One that only hidden cases use is hidden too.
     """
 
     name: str
@@ -158,6 +158,7 @@ class Derivation:
     minimum: int
     maximum: int
     rule: str = ""
+    visibility: Visibility = "public"
 
     @property
     def launch(self) -> Launch:

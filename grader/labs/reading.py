@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from grader.faults import LabFault, closest_match, did_you_mean, file_fault
-from grader.labs.cases import DRAWN_CASE, array_shapes, launch_shape
+from grader.labs.cases import DRAWN_CASE, array_shapes, launch_shape, with_visibility
 from grader.labs.files import Document, read_document
 from grader.labs.model import (
     BASELINE_FILE,
@@ -257,7 +257,7 @@ def _build(folder: Path) -> Lab:
         geometry=_geometry(model.launch),
         baseline_geometry=_geometry(baseline.launch) if baseline else None,
         drawn={name: Span(*span) for name, span in model.drawn.items()},
-        derivations=derivations,
+        derivations=with_visibility(derivations, model.cases),
         bands=_bands(model, folder),
         quiz=_questions(model, document),
         hints=model.hints,

@@ -12,7 +12,9 @@ from pathlib import Path
 import pytest
 
 from grader.feedback.grade import grade
+from grader.grading.record import dumps
 from grader.labs.reading import load_lab
+from grader.reports.redact import redact
 from grader.submissions.files import read_submission
 
 FILES = sorted((Path(__file__).parent / "work").glob("*.cu"))
@@ -30,3 +32,15 @@ def test_points_need_the_work(file: Path) -> None:
     assert not any(check.status == "error" for check in graded.checks)
     judged = {check.name for check in graded.checks if check.status == "unjudged"}
     assert judged <= {"speed", "quiz"}
+
+
+def test_a_table_of_public_answers_fails_hidden_cases_and_is_not_told_them() -> None:
+    file = read_submission(Path(__file__).parent / "derived" / "tile_widths_from_a_table.cu")
+    lab = load_lab("dynamic-tile")
+    hidden = [d for d in lab.derivations if d.visibility == "hidden"]
+    public, whole = (grade(lab, file, visibility=v, threads=1) for v in ("public", "all"))
+    assert public.score.points == 100
+    assert whole.score.points < 90
+    told = dumps(public.to_json()) + dumps(redact(whole).to_json())
+    assert len(hidden) == 2 and not any(d.call in told for d in hidden)
+    assert all(d.call in dumps(whole.to_json()) for d in hidden)

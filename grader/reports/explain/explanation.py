@@ -201,7 +201,8 @@ def launchable_cases(
         guess = f"Did you mean {near}? " if near else ""
         what = f"{lab.name} has no public case `{name}`"
         raise LabFault(what, fix=f"{guess}Cases: {', '.join(known)}")
-    asked = run_derivations(lab, program, how) if any(c.derived for c in public) else {}
+    derived = any(c.derived for c in public)
+    asked = run_derivations(lab, program, how, hidden=False) if derived else {}
     ready = prepare_cases(lab, public, how, asked)
     if not ready:
         what = f"case {public[0].name} is launched with a constant of the kernel that is wrong"
