@@ -5,6 +5,7 @@ Beside some of them are incorrect variants, with the finding that each must draw
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -21,3 +22,11 @@ def test_kernel_draws_only_the_findings_that_it_states(case: Case) -> None:
 
 def test_corpus_has_many_kernels() -> None:
     assert len(CASES) >= 40
+
+
+def test_finding_at_another_line_or_of_another_kind_fails() -> None:
+    case = next(c for c in CASES if c.kernel == "stages_tail")
+    trace = case.trace("optimised")
+    for marks in ({("race", 1)}, {("timeout", line) for _, line in case.marks}, set()):
+        with pytest.raises(AssertionError):
+            replace(case, marks=marks).check(trace)
