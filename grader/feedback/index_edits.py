@@ -345,9 +345,10 @@ def whole_index_edits(source: Source) -> Iterator[Edit]:
                 continue
             axis = axes.pop()
             change = replaced(value, f"blockIdx.{axis} * blockDim.{axis} + threadIdx.{axis}")
-            mixed = "blockIdx" in value.text and f"blockIdx.{axis} *" not in value.text
+            if f"blockIdx.{axis} *" in value.text:
+                continue  # one word of it is wrong, if anything
             changes.append(change)
-            cost = int(not mixed and f"blockIdx.{axis}" in kernel.body.text)
+            cost = int("blockIdx" not in value.text and f"blockIdx.{axis}" in kernel.body.text)
             yield Edit("wrong-index", node.line, (change,), cost)
         if len(changes) > 1:
             line = kernel.tree.data[: changes[0][0]].count(b"\n") + 1
