@@ -248,6 +248,10 @@ def doubt(source: Source, edit: Edit, evidence: Seen) -> int:
     new = [change[2] for change in edit.changes]
     if edit.kind in ("missing-guard", "wrong-condition") and _guards_a_loop(source, edit):
         return 2
+    place = covering(source.tree, *edit.changes[0][:2])
+    branch = enclosing(place, "if_statement")
+    if branch is not None and is_inside(place, branch, "condition") and "__sync" in branch.text:
+        return 2  # the barrier has to leave the branch, whatever its condition is
     axes = {match[1] for n in new for match in _AXIS.finditer(n)}
     if edit.kind == "exchanged-axes" and not axes <= {*_AXIS.findall(source.text)}:
         return 2  # blocks and grids of this kernel have one thread along that axis
@@ -256,7 +260,6 @@ def doubt(source: Source, edit: Edit, evidence: Seen) -> int:
     if _counts_from_zero(source, edit) and (new == ["<="] or _SCALED.search("".join(new))):
         return 1
     offset = any(_OFFSET.search(n) and not _OFFSET.search(o) for o, n in zip(old, new, strict=True))
-    place = covering(source.tree, *edit.changes[0][:2])
     is_limit = place.parent is not None and place.parent.kind == "argument_list"
     offset = offset and not is_limit and edit.kind != "rounded-down"
     turned = [o for o, n in zip(old, new, strict=True) if {o, n} == {"+", "-"}]
