@@ -169,3 +169,32 @@ extern "C" __global__ void split_late(const int *x, int *y) {
   b.wait(std::move(token));
   y[t] = own + s[95 - t];  // <- race
 }
+
+// Lanes of a warp call a barrier's functions in turns, often: what some have left is used again.
+// kernel calls_in_turns grid 1 block 32
+// in x int32 = np.arange(60 * 32)
+// out y int32 = x.reshape(60, 32).sum(1)
+extern "C" __global__ void calls_in_turns(const int *x, int *y) {
+  __shared__ alignas(16) int s[32];
+  __shared__ Barrier bar;
+  int lane = threadIdx.x;
+  if (lane == 0) init(&bar, 32);
+  __syncwarp();
+  for (int round = 0; round < 60; ++round) {
+    Barrier::arrival_token token;
+    if (lane == 0) {
+      for (int k = 0; k < 32; k += 4)
+        cuda::device::memcpy_async_tx(s + k, x + 32 * round + k, cuda::aligned_size_t<16>(16), bar);
+      token = cuda::device::barrier_arrive_tx(bar, 1, 128);
+    } else {
+      token = bar.arrive();
+    }
+    bar.wait(std::move(token));
+    if (lane == 1) {
+      int sum = 0;
+      for (int k = 0; k < 32; ++k) sum += s[k];
+      y[round] = sum;
+    }
+    __syncwarp();
+  }
+}

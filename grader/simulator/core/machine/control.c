@@ -61,32 +61,49 @@ static bool reserve(u8 **p, u32 *room, u32 want, u32 copies) {
   return true;
 }
 
-/* A frame for `lanes` in `function`; false when the stack is full. */
-static bool push(Warp *w, u32 function, u32 lanes, u32 parent, u32 ret, u32 call) {
+/* A frame above `parent` that its lanes have left, while other lanes are in frames above it. Lanes that
+ * call in turns would otherwise leave ever more of them. */
+static u32 left_frame(const Warp *w, u32 function, u32 parent) {
+  u32 first = parent == NO_FRAME ? w->frames : parent + 1;
+  for (u32 k = first; k < w->frames; k++) {
+    const Frame *f = &w->frame[k];
+    if (f->function == function && !f->lanes && !f->returned) return k;
+  }
+  return w->frames;
+}
+
+/* A frame for `lanes` in `function`; NULL when the stack is full. */
+static const Frame *push(Warp *w, u32 function, u32 lanes, u32 parent, u32 ret, u32 call) {
   const Function *fn = &w->launch->function[function];
-  u32 used = w->arena_used, room = ((fn->registers + 31) & ~31u) + ((fn->blocks * 4 + 31) & ~31u) +
-                                   (((fn->blocks + 63) / 64 * 8 + 31) & ~31u);
+  u32 number = left_frame(w, function, parent);
+  bool is_new = number == w->frames;
+  u32 used = is_new ? w->arena_used : w->frame[number].registers;
+  u32 room = ((fn->registers + 31) & ~31u) + ((fn->blocks * 4 + 31) & ~31u) +
+             (((fn->blocks + 63) / 64 * 8 + 31) & ~31u);
   Frame *up = parent == NO_FRAME ? NULL : &w->frame[parent];
   const Function *from = up ? &w->launch->function[up->function] : NULL;
   u32 local = up ? up->local + from->local : 0, params = up ? up->params + from->params : 0;
-  if (w->frames == MAX_FRAMES || local + fn->local > w->launch->local_limit) return false;
-  if (used + room > MAX_ARENA || params + fn->params > MAX_ARENA / LANES) return false;
+  if (number == MAX_FRAMES || local + fn->local > w->launch->local_limit) return NULL;
+  if (used + room > MAX_ARENA || params + fn->params > MAX_ARENA / LANES) return NULL;
   if (!reserve(&w->arena, &w->arena_room, used + room, 1) ||
       !reserve(&w->local, &w->local_room, local + fn->local, LANES) ||
       !reserve(&w->params, &w->params_room, (params + fn->params) * LANES, 1)) {
     w->worker->no_memory = true;
-    return false;
+    return NULL;
   }
-  Frame *f = &w->frame[w->frames++];
+  Frame *f = &w->frame[number];
   *f = (Frame){.function = function, .parent = parent, .return_block = ret, .lanes = lanes,
                .registers = used, .local = local, .params = params, .call = call};
   f->masks = used + ((fn->registers + 31) & ~31u);
   f->bits = f->masks + ((fn->blocks * 4 + 31) & ~31u);
-  w->arena_used = used + room;
+  if (is_new) {
+    w->frames++;
+    w->arena_used = used + room;
+  }
   memset(w->arena + used, 0, room);
   announce_frame_pushed(w, local, fn->local, lanes);
-  make_runnable(w, w->frames - 1, 0, lanes);
-  return true;
+  make_runnable(w, number, 0, lanes);
+  return f;
 }
 
 void start_warp(Warp *w, u32 function) {
@@ -158,11 +175,11 @@ static void call(Warp *w, const BasicBlock *b, u32 frame, u32 at) {
     }
     function = (u32)number;
   }
-  if (!push(w, function, mask, frame, b->next, b->index)) {
+  const Frame *f = push(w, function, mask, frame, b->next, b->index);
+  if (!f) {
     fail(w, STACK, b->pc, 0);
     return;
   }
-  const Frame *f = &w->frame[w->frames - 1];
   copy_params(w, w->launch->copy + s->in, s->ins, w->frame[frame].params, f->params, mask);
 }
 
