@@ -63,6 +63,14 @@ def test_instruction_that_lacks_an_operand_is_refused() -> None:
     assert len(places) > 20
 
 
+@pytest.mark.parametrize("lacking", ["brx.idx 3;", "brx.idx;", "bra;", "bra.uni;"])
+def test_branch_that_lacks_an_operand_is_refused(lacking: str) -> None:
+    entry = next(one for one in entries() if "brx.idx" in one.text and "elect.sync" in one.text)
+    text = re.sub(r"(?=membar\.gl;|elect\.sync)", f"{lacking}\n", entry.text)
+    assert text != entry.text
+    assert not execute(text, entry.spec, grader.simulator.core.bindings.core())
+
+
 def test_every_kernel_has_both_variants() -> None:
     names = {entry.name for entry in entries()}
     for path in KERNELS.glob("*.cu"):

@@ -164,9 +164,9 @@ def _reached(f: Function, start: int, users: dict[str, list[int]]) -> tuple[set[
 def _successors(f: Function, at: int) -> Iterator[int]:
     i = f.body[at]
     kind = i.op.split(".")[0]
-    if kind == "bra":
+    if kind == "bra" and i.operands:
         yield f.labels.get(i.operands[0], at + 1)
-    if kind == "brx":
+    if kind == "brx" and len(i.operands) > 1:
         yield from (f.labels[x] for x in f.tables.get(i.operands[1], ()) if x in f.labels)
     if i.guard is not None or kind not in ("bra", "brx", "ret", "exit", "trap"):
         yield at + 1
