@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from grader.compile.program import Program
-from grader.launch import Trace
+from grader.launch import Array, Launch, Texture, Trace
+from grader.simulator.diagnose.textures import texel_index
 from grader.simulator.simulate import simulate
 from tests.cukernel import compiled
 from tests.ptx.textures import CASES, SOURCE, Fetches
@@ -44,3 +45,12 @@ def test_cases_reach_every_part_of_the_model() -> None:
     assert not np.array_equal(case.expected(), other.expected())
     blunt = replace(case, texture=replace(case.texture, interpolated=False))
     assert not np.array_equal(case.expected(), blunt.expected())
+
+
+@pytest.mark.parametrize(
+    ("item", "text"), [(-8070889472, ""), (-1, ""), (0, "[0][0]"), (23, "[3][5]"), (24, "")]
+)
+def test_item_beyond_an_array_of_texels_has_no_indices(item: int, text: str) -> None:
+    texels = Array("texels", (4, 6), "float32", None)
+    launch = Launch("k", (1, 1, 1), (1, 1, 1), (Texture("t", 1), texels), hidden=1)
+    assert texel_index(launch, 1, item) == text

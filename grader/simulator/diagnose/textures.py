@@ -23,7 +23,9 @@ def texel_index(launch: Launch, argument: int, item: int) -> str:
     objects = [a for a in launch.args if isinstance(a, Texture) and a.array == argument]
     array = launch.args[argument]
     alone = argument >= len(launch.parameters) and objects
-    if not alone or not isinstance(array, Array) or item >= np.prod(array.shape, dtype=object):
+    if not alone or not isinstance(array, Array):
+        return ""
+    if not 0 <= item < np.prod(array.shape, dtype=object):
         return ""
     return "".join(f"[{k}]" for k in np.unravel_index(item, array.shape))
 
