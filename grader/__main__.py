@@ -8,14 +8,21 @@ And whatever outlives the command, because what would have ended it was killed t
 
 from __future__ import annotations
 
+import sys
+
+if sys.platform != "linux":  # where some of the modules below do not exist
+    from grader.faults import NOT_LINUX, other_system
+
+    sys.exit(f"{NOT_LINUX}, and this is {sys.platform}.\n  {other_system(sys.platform)}")
+
 import atexit
 import fcntl
 import gc
 import os
 import select
 import signal
-import sys
 from contextlib import suppress
+from typing import NoReturn
 
 MACHINE = 3
 INTERRUPTED = 130
@@ -25,51 +32,65 @@ ALLOCATIONS = 100_000
 of times while modules are imported, where next to nothing is garbage."""
 
 
-GRADING = (("check",), ("batch",), ("explain",), ("replay",), ("labs", "check"))
+GRADING = (
+    *(("check",), ("batch",), ("explain",), ("replay",), ("worker",), ("lsp",)),
+    ("labs", "check"),
+)
 """The commands that call a lab's reference."""
 
+_DEBUG = "--debug"
 _CHECK_MEMORY = "check the free memory of this machine and its limits (ulimit -a)"
 _REQUESTS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
 _WATCHED = (*_REQUESTS, signal.SIGCHLD)
+_END_SECONDS = 20
+"""How long the command may take to end when its exit code is known; the kernel ends it then. What
+is done at exit waits for locks, and a thread that ended for want of memory may hold one."""
 _SET_CHILD_SUBREAPER = 36  # of prctl, see linux/prctl.h
 _FORWARD_SECONDS = 0.2
 """A terminal or a shell often sends a signal to both processes: it is forwarded only when the
 command still runs after this time."""
 
 
-def main() -> None:
+def main() -> NoReturn:
     """Run the command line and exit with its code."""
     gc.set_threshold(ALLOCATIONS)
-    ended: list[int] = []
-    atexit.register(_end_at_once, ended)  # called after those that are registered later
     # NumPy reads this once, when it is imported. With one thread, sums of the references are the
     # same on every machine, and no thread of NumPy competes with those of the simulator.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    code = MACHINE
     try:
-        code = _run_watched(sys.argv[1:])
-    except (ImportError, OSError, MemoryError) as error:
-        code = _cannot_start(error)
+        code = _run_or_explain(sys.argv[1:])
+        _end(code)
+    finally:  # without memory each call may fail, and the interpreter would tell of that
+        os._exit(code)
+
+
+def _run_or_explain(words: list[str]) -> int:
+    try:
+        return _run_watched(words)
     except KeyboardInterrupt:
-        code = _interrupted()
-    gc.freeze()  # the interpreter's end would search all objects for garbage, for 0.1 s
-    ended.append(code)
-    sys.exit(code)
+        return _interrupted()
+    except Exception as error:  # noqa: BLE001  without memory even a call fails
+        return _cannot_start(error)
 
 
-def _end_at_once(ended: list[int]) -> None:
-    """End the process when all else that is done at exit is done.
+def _end(code: int) -> NoReturn:
+    """Call what libraries have registered for the exit, and end the process.
 
-    Nothing reads what the interpreter would then free object by object, for 10 ms in each process.
+    The interpreter's own end would free object by object what nothing reads, for 10 ms, and wait
+    for threads. Without memory, either would show tracebacks below the command's message.
     """
-    if not ended:  # by an exception, which the interpreter reports
-        return
     for stream in (sys.stdout, sys.stderr):
         if stream is not None and not stream.closed:
-            try:
+            with suppress(OSError):  # told by the command, which flushes too
                 stream.flush()
-            except OSError:  # the interpreter's own end tells of it
-                return
-    os._exit(ended[0])
+    if _DEBUG not in sys.argv:
+        with suppress(OSError):  # no descriptor is left
+            os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
+    try:
+        atexit._run_exitfuncs()
+    finally:
+        os._exit(code)
 
 
 def _run_watched(words: list[str]) -> int:
@@ -92,12 +113,28 @@ def _run_watched(words: list[str]) -> int:
         return _exit_code(status, report)
     os.close(report)
     os.close(kept)
+    _end_on_interrupt()
     signal.pthread_sigmask(signal.SIG_SETMASK, mask)
     _end_with(lifeline)
-    code = _run(words)
+    try:
+        code = _run(words)
+    except Exception as error:  # noqa: BLE001  without memory even a call fails
+        code = _cannot_start(error)
+    signal.alarm(_END_SECONDS)
     with suppress(OSError):  # the watching process has ended
         os.write(reported, b"%d" % code)
     return code
+
+
+def _end_on_interrupt() -> None:
+    """Have SIGINT end this process, unless it is ignored; the other process says so.
+
+    Python would raise KeyboardInterrupt at any instruction. Inside an import, a lock or the
+    interpreter's exit it leaves locked what others wait for, or a traceback, or it is lost.
+    A command that ends its work in order handles the signal itself, see `grader.cli.interrupts`.
+    """
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def _end_with(lifeline: int) -> None:
@@ -169,6 +206,8 @@ def _exit_code(status: int, report: int) -> int:
     with suppress(BlockingIOError, ValueError):
         return int(os.read(report, 8))
     code = os.waitstatus_to_exitcode(status)
+    if -code == signal.SIGINT:
+        return _interrupted()
     if -code in _REQUESTS:  # end in the same way
         signal.signal(-code, signal.SIG_DFL)
         signal.pthread_sigmask(signal.SIG_UNBLOCK, [-code])
@@ -196,11 +235,7 @@ def _run(words: list[str]) -> int:
 
             prepare_processes()
         from grader.cli.app import run
-    except KeyboardInterrupt:
-        return _interrupted()
     except BaseException as error:  # noqa: BLE001  without memory, the compiler raises anything
-        if "--debug" in words:
-            raise
         return _cannot_start(error)
     return run(words)
 
@@ -212,6 +247,10 @@ def _grades(words: list[str]) -> bool:
 
 
 def _cannot_start(error: BaseException) -> int:
+    if _DEBUG in sys.argv:
+        import traceback
+
+        traceback.print_exc()
     incomplete = isinstance(error, ModuleNotFoundError)
     fix = "install grader again, with what it needs" if incomplete else _CHECK_MEMORY
     _say(f"grader cannot start: {type(error).__name__}: {error}", fix)

@@ -97,6 +97,9 @@ def system_fault(error: BaseException, what: str) -> MachineFault:
     return MachineFault(f"{what}: {reason}", fix=CHECK_RESOURCES)
 
 
+_SOME_MEMORY = 1 << 24
+"""Bytes."""
+
 _SYSTEM_ERRORS = frozenset(
     (errno.ENOMEM, errno.ENOSPC, errno.EDQUOT, errno.EMFILE, errno.ENFILE)
     + (errno.EAGAIN, errno.EIO, errno.EINTR, errno.EPERM, errno.EFBIG, errno.ESTALE, errno.ENOLCK)
@@ -138,6 +141,19 @@ def is_system_error(error: BaseException) -> bool:
     return isinstance(error, MemoryError)
 
 
+def is_memory_left() -> bool:
+    """Whether this process can get more memory, such as a library takes at once.
+
+    Without it Python and libraries raise anything: the compiler a ValueError for a field that it
+    had no memory to make.
+    """
+    try:
+        bytearray(_SOME_MEMORY)
+    except MemoryError:
+        return False
+    return True
+
+
 def closest_match(name: str, candidates: Iterable[str], cutoff: float = 0.6) -> str:
     """Return the candidate most similar to `name`, or "" when none reaches `cutoff`.
 
@@ -176,3 +192,15 @@ def install_command(extra: str) -> str:
 def pluralize(number: int, noun: str) -> str:
     """Return a count with its noun: `1 file`, `2 files`."""
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+NOT_LINUX = "grader runs on Linux only"
+_ELSEWHERE = {
+    "win32": "Install WSL 2 (in PowerShell: wsl --install), and warpgrade there.",
+    "darwin": 'Use a Linux container: docker run -it -v "$PWD:/work" -w /work python:3.13 bash',
+}
+
+
+def other_system(platform: str) -> str:
+    """Return what to use on a system that is not Linux, by its name in `sys.platform`."""
+    return _ELSEWHERE.get(platform, "Run it on Linux, or in a Linux container.")

@@ -1,15 +1,32 @@
-"""Run the real command in a process of its own, as a user does."""
+"""Run the command as a user does: in a process of its own, with its own folder and variables.
+
+That process is forked from one that has imported what commands need; `real_start`, or a variable
+that is read when a process starts, begins `python -m grader` anew.
+"""
 
 from __future__ import annotations
 
+import json
 import os
+import queue
+import signal
+import socket
 import subprocess
 import sys
 from collections.abc import Sequence, Set
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
+from tests import processes
+from tests.command_server import CLOSED, MESSAGE_BYTES
+
 ROOT = Path(__file__).parent.parent
+
+PATIENCE = 300
+"""Seconds after which a wait fails a test; no outcome depends on it, on however busy a machine."""
+READ_AT_START = ("PYTHON", "LC_", "LANG", "LD_", "MALLOC_", "OPENBLAS_")
+"""How variables begin that Python or a library reads once in a process."""
 
 
 @dataclass(frozen=True)
@@ -26,40 +43,108 @@ def grader(
     cwd: Path = ROOT,
     env: dict[str, str] | None = None,
     unset: Sequence[str] = (),
-    timeout: float = 60,
+    timeout: float = PATIENCE,
+    real_start: bool = False,
 ) -> CommandResult:
     """Run `grader WORDS` without a terminal; a command that hangs fails the test."""
     variables = {k: v for k, v in os.environ.items() if k not in ("NO_COLOR", "CI", *unset)}
-    variables["PYTHONPATH"] = str(ROOT)
-    done = subprocess.run(
-        [sys.executable, "-m", "grader", *map(str, words)],
-        cwd=cwd,
-        env=variables | (env or {}),
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=timeout,
-    )
-    return CommandResult(done.returncode, done.stdout, done.stderr)
+    variables = {**variables, "PYTHONPATH": str(ROOT), **(env or {})}
+    if real_start or any(name.startswith(READ_AT_START) for name in (*(env or {}), *unset)):
+        done = subprocess.run(
+            [sys.executable, "-m", "grader", *map(str, words)],
+            cwd=cwd,
+            env=variables,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=timeout,
+        )
+        return CommandResult(done.returncode, done.stdout, done.stderr)
+    with ExitStack() as files:
+        nothing = files.enter_context(open(os.devnull, "rb"))
+        out, err = (
+            files.enter_context(open(os.memfd_create(name), "w+", encoding="utf-8"))
+            for name in ("out", "err")
+        )
+        streams = (nothing.fileno(), out.fileno(), err.fileno())
+        code = forked(words, cwd, variables, streams, timeout)
+        texts = [file.read() for file in (out, err) if not file.seek(0)]
+    return CommandResult(code, *texts)
+
+
+def forked(
+    words: Sequence[str | Path],
+    cwd: Path,
+    variables: dict[str, str],
+    streams: tuple[int, int, int],
+    timeout: float = PATIENCE,
+) -> int:
+    """Run `grader WORDS` with these descriptors, some of them CLOSED, and return its exit code."""
+    try:
+        server = _IDLE.get_nowait()
+    except queue.Empty:
+        server = _Server()
+    order: dict[str, object] = {
+        "words": list(map(str, words)),
+        "folder": str(cwd),
+        "environment": variables,
+        "streams": streams,
+    }
+    code = server.run(order, [number for number in streams if number != CLOSED], timeout)
+    _IDLE.put(server)
+    return code
+
+
+class _Server:
+    """A process that runs one command after the other; it ends with this one."""
+
+    def __init__(self) -> None:
+        self._socket, served = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        with served:
+            self.process = subprocess.Popen(
+                [sys.executable, "-m", "tests.command_server"],
+                stdin=served.fileno(),
+                stdout=subprocess.DEVNULL,
+                cwd=ROOT,
+                env={**os.environ, "PYTHONPATH": str(ROOT)},
+            )
+        _SERVERS.append(self)
+
+    def run(self, order: dict[str, object], descriptors: list[int], timeout: float) -> int:
+        message = json.dumps(order).encode()
+        assert len(message) < MESSAGE_BYTES
+        self._socket.settimeout(None)
+        socket.send_fds(self._socket, [message], descriptors)
+        pid = int(self._socket.recv(64))
+        self._socket.settimeout(timeout)
+        try:
+            return int(self._socket.recv(64))
+        except TimeoutError:
+            os.kill(pid, signal.SIGKILL)
+            words = order["words"]
+            raise subprocess.TimeoutExpired(f"grader {words}", timeout) from None
+
+
+_SERVERS: list[_Server] = []
+_IDLE: queue.SimpleQueue[_Server] = queue.SimpleQueue()
 
 
 def descendants(standing: Set[int] = frozenset()) -> set[int]:
     """Return the ids of this process's running descendants; those that wait to be reaped not.
 
+    What commands are forked from does not count, but what they leave, its child, does.
+
     Those of `standing` and their descendants are left out: a server or a browser that several
     tests share may start processes at any time.
     """
     children: dict[int, list[int]] = {}
-    for stat in Path("/proc").glob("[0-9]*/stat"):
-        try:
-            state, parent = stat.read_text().rpartition(")")[2].split()[:2]
-        except (FileNotFoundError, ProcessLookupError):  # it ended meanwhile
-            continue
-        if state not in "ZX":
-            children.setdefault(int(parent), []).append(int(stat.parent.name))
+    for pid in processes.ids():
+        if processes.is_running(pid) and (parent := processes.parent_of(pid)) is not None:
+            children.setdefault(parent, []).append(pid)
+    servers = {server.process.pid for server in _SERVERS}
     running, waiting = set(), [os.getpid()]
     while waiting:
         new = [child for child in children.get(waiting.pop(), []) if child not in standing]
-        running.update(new)
+        running.update(set(new) - servers)
         waiting += new
     return running

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import gc
 import os
+import signal
 from collections.abc import Generator
 from pathlib import Path
 from typing import Any
@@ -20,23 +21,47 @@ NO_GPU = "needs a GPU: there is no /dev/nvidia0"
 ALLOWED_REASON = "needs a GPU"
 
 LONGEST = (
-    "simulator/test_watch.py",
     "faults/test_limits.py",
     "attacks/test_attacks.py",
-    "batch/test_cluster.py",
-    "reports/test_hidden_feedback.py",
-    "feedback/test_fixes.py",
+    "correct/test_correct.py",
+    "compile/test_scaling.py",
+    "portal/test_browser.py",
+    "portal/test_editor.py",
+    "portal/test_schema.py",
+    "cheats/test_points_need_work.py",
+    "simulator/test_watch.py",
     "sandbox/test_template.py",
-    "authoring/gate/test_cheats.py",
-    "sandbox/test_call.py",
-    "fuzz/test_fuzz.py",
+    "gradebook/test_tampering.py",
+    "batch/test_kill.py",
+    "batch/test_cluster.py",
     "test_readers.py",
+    "portal/test_hostile.py",
+    "portal/test_deploy.py",
+    "portal/test_killed.py",
+    "reports/page/test_browser.py",
+    "fuzz/test_fuzz.py",
+    "feedback/test_fixes.py",
+    "simulator/test_decode_scaling.py",
+    "gradebook/test_book_against_model.py",
+    "sandbox/test_call.py",
+    "gradebook/test_killed.py",
+    "cli/test_output.py",
+    "cli/test_commands.py",
+    "authoring/test_new_lab.py",
+    "faults/test_stopped.py",
+    "reports/test_hidden_feedback.py",
+    "batch/test_command.py",
+    "export/test_autograder.py",
+    "authoring/gate/test_cheats.py",
+    "authoring/mutation/test_equivalents.py",
 )
 """The files that take longest, which are begun first: a file is the work of one process, and the
 others would wait for one that began last. `test_skips` checks the names."""
 
 
 gc.set_threshold(ALLOCATIONS)
+# A shell has its background jobs ignore Ctrl-C, and with them all that the tests start.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_collection_finish() -> None:
@@ -45,6 +70,8 @@ def pytest_collection_finish() -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    if unstable := [item.nodeid for item in items if " at 0x" in item.nodeid]:
+        raise pytest.UsageError(f"another name in each process: {unstable[0]}")
     folder = Path(__file__).parent
     rank = {folder / name: number for number, name in enumerate(LONGEST)}
     items.sort(key=lambda item: rank.get(item.path, len(rank)))

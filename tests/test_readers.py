@@ -18,7 +18,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from grader.batch.similarity import fingerprints
-from grader.compile import diagnostics, entries, nvrtc, source_text
+from grader.compile import diagnostics, entries, nvrtc, ptx_lines, source_text
 from grader.compile.functions import Declaration
 from grader.compile.preprocessor import line_of
 from grader.export import fields, junit
@@ -34,6 +34,8 @@ from grader.reports.page.source import source_view
 from grader.reports.page.student import student_view
 from grader.reports.page.write import load_templates
 from grader.reports.printable import clip, printable, wrap
+from grader.reports.problems import gcc_lines, github_lines, problems
+from grader.reports.revisions import Revision, compare_revisions
 from grader.reports.text import grade_report, render
 from grader.simulator import exchange
 from grader.simulator.ptx.model import PtxError, function_name, plain_name
@@ -109,6 +111,7 @@ PTX_READERS: dict[str, Reader] = {
     "compile/diagnostics.py:findings of the assembler": assembler_log,
     "simulator/exchange.py:static_bytes": exchange.static_bytes,
     "simulator/exchange.py:too_much_static": exchange.too_much_static,
+    "compile/ptx_lines.py:instructions_by_line": lambda t: ptx_lines.instructions_by_line(t, "a"),
     "gpu/nvcc.py:_with_source_name": lambda t: nvcc._with_source_name(t, "a.cu"),
     "simulator/ptx/parser.py:parse": parse,
 }
@@ -128,6 +131,13 @@ MESSAGE_READERS: dict[str, Reader] = {
     "reports/text.py:grade_report": lambda t: render(grade_report(grade_with(t))),  # type: ignore[arg-type]
     "reports/page/student.py:student_view": page,
     "reports/page/source.py:source_view": lambda t: source_view(grade_with(t), t, ()),  # type: ignore[arg-type]
+    "reports/revisions.py:compare_revisions": lambda t: compare_revisions(
+        Revision(t, grade_with(t)), Revision(t[::-1], grade_with(t))  # type: ignore[arg-type]
+    ),
+    "reports/problems.py:problems": lambda t: [
+        *gcc_lines(found := problems(grade_with(t), Path("a.cu"), t)),  # type: ignore[arg-type]
+        *github_lines(found, grade_with(t)),  # type: ignore[arg-type]
+    ],
     "reports/classes.py:page_names": lambda t: page_names([ReportRow(t, grade_with("a"), "")]),  # type: ignore[arg-type]
     "reports/explain/explanation.py:source_lines": lambda t: source_lines(t, Trace("sim")),
     "export/fields.py:one_line": fields.one_line,
@@ -181,6 +191,11 @@ ELSEWHERE = {
     "feedback/edits.py:bracketed": "a condition of at most 16 KiB",
     "feedback/trials.py:alone": "the compiler, in a child with limits of time and memory",
     "feedback/fixes.py:confirmed": "calls compile_source",
+    "editor/documents.py:fix_edits": "of at most 16 KiB: a larger source has no fix",
+    "editor/server.py:units": "a line, in pygls",
+    "editor/server.py:say": "writes to the editor's log",
+    "notebook/cell.py:grade_cell": "calls open_submission",
+    "notebook/page.py:cell_page": "calls student_view",
     "submissions/sources.py:open_submission": "calls container_parts and choose_part",
     "submissions/containers.py:part_text": "calls parse_submission",
     "submissions/sources.py:put": "called by with_headers",
@@ -199,6 +214,12 @@ ELSEWHERE = {
     "grading/run.py:simulator_memory": "calls static_bytes",
     "labs/files.py:compose_bytes": "called by parse_answer_sheet",
     "labs/files.py:write_atomically": "writes",
+    "portal/site.py:read_upload": "calls open_submission",
+    "portal/site.py:say": "writes what the staff did",
+    "portal/task/handouts.py:read_handout": "reads a page that the instructor has built",
+    "portal/task/handouts.py:handle_data": "called by read_handout",
+    "portal/work.py:hand_in": "calls read_upload",
+    "reports/problems.py:of": "called by problems",
     "reports/explain/accesses.py:put_text": "a label of a picture",
     "reports/explain/explanation.py:explain_launch": "calls source_lines",
     "simulator/counters.py:access_table": "passes the source on to SourceVariables",

@@ -18,6 +18,7 @@ from collections.abc import Iterator, Sequence
 
 from grader import dataclass
 from grader.authoring.mutation.mutants import Edit, applied
+from grader.compile.functions import base_of
 from grader.compile.syntax import Node, Tree, parse
 from grader.labs.cases import launch_shape
 from grader.labs.expressions import evaluate_expression
@@ -373,11 +374,8 @@ def _kernel_edits(function: Node) -> Iterator[Edit]:
 def _atomic_edits(tree: Tree, names: Sequence[str]) -> Iterator[Edit]:
     """Read the elements of these arrays by `cheat_load`."""
     for node in tree.walk("subscript_expression"):
-        root: Node | None = node
-        while root is not None and root.kind == "subscript_expression":
-            root = root.part("argument")
         above = node.parent
-        if root is None or root.text not in names or above is None:
+        if base_of(node).text not in names or above is None:
             continue
         if above.kind == "subscript_expression" and above.part("argument") == node:
             continue

@@ -7,13 +7,16 @@ it. It contains no hidden cases, no solution, and not how the answers of the qui
 
 from __future__ import annotations
 
+import base64
 import io
 import re
 import zipfile
 from collections.abc import Collection, Iterator, Mapping
 from html import unescape
+from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
 import yaml
 from pydantic import BaseModel
@@ -33,7 +36,12 @@ MIN_SECRET_LINE = 16
 ZIP_TIME = (1980, 1, 1, 0, 0, 0)
 """The time of every entry, the earliest that a zip can hold: the same lab gives the same bytes."""
 
+MARKUP = (".html", ".htm", ".svg", ".xml")
+"""How the names of files end whose tags hold text too."""
+
 _TAG = re.compile(r"<[^>]*>")
+_DATA_URL = re.compile(r"data:([\w.+/;=\-]*),", re.IGNORECASE)
+_BASE64 = re.compile(r"[\w+/\s-]*", re.ASCII)
 
 
 def leaks(lab: Lab, solution: str, files: Mapping[str, bytes]) -> Iterator[str]:
@@ -57,11 +65,59 @@ def leaks(lab: Lab, solution: str, files: Mapping[str, bytes]) -> Iterator[str]:
 
 
 def _text(name: str, data: bytes) -> str:
-    """Return the text that a reader of the file sees."""
+    """Return the text that a reader of the file can see: of a page, that of its figures too."""
     if name.endswith(".pdf"):
         return _text_of_pdf(data)
-    text = data.decode("utf-8", "replace")
-    return unescape(_TAG.sub("", text)) if name.endswith(".html") else text
+    whole = data.decode("utf-8", "replace")
+    is_markup = name.endswith(MARKUP)
+    found, waiting = [] if is_markup else [whole], [whole] if is_markup else list(_embedded(whole))
+    for markup in waiting:  # which grows by what the markup has inside, always shorter than it
+        reader = _MarkupReader()
+        reader.feed(markup.replace("<![CDATA[", "").replace("<![", ""))
+        reader.close()
+        # A tag is within a word, as where code has colors, or between two, as in a figure.
+        texts = ["".join(reader.between), "\n".join(reader.between), *reader.values]
+        found += [unescape(_TAG.sub("", markup)), *texts]
+        waiting += [value for value in reader.values if "<" in value]  # such as `srcdoc`
+        figures = [figure for text in texts for figure in _embedded(text)]
+        waiting += [figure for figure in figures if figure not in waiting]
+    return "\n".join(found).replace("\xa0", " ")  # with which figures keep spaces
+
+
+class _MarkupReader(HTMLParser):
+    """Collects the text between tags, and what the tags hold: attributes and comments."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.between: list[str] = []
+        self.values: list[str] = []
+
+    def handle_data(self, data: str) -> None:
+        """Keep text."""
+        self.between.append(data)
+
+    def handle_comment(self, data: str) -> None:
+        """Keep a comment."""
+        self.values.append(data)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """Keep the values of the attributes, such as `alt` and `src`."""
+        self.values += [value for _, value in attrs if value]
+
+
+def _embedded(text: str) -> Iterator[str]:
+    """Give the texts of the files that `data:` addresses contain, in base64 or escaped."""
+    starts = list(_DATA_URL.finditer(text))
+    ends = [*(found.start() for found in starts[1:]), len(text)]
+    for found, end in zip(starts, ends, strict=False):
+        content = unquote(text[found.end() : end])
+        if "base64" in found[1].lower():
+            found_letters = _BASE64.match(content)
+            letters = "".join(found_letters[0].split()) if found_letters else ""
+            whole = letters[: len(letters) - (len(letters) % 4 == 1)]
+            data = base64.b64decode(whole + "=" * (-len(whole) % 4), altchars=b"-_")
+            content = data.decode("utf-8", "replace")
+        yield content
 
 
 def _text_of_pdf(data: bytes) -> str:

@@ -129,6 +129,11 @@ class Leases:
             self._claims[number] = claim
         return True
 
+    def holds(self, number: int) -> bool:
+        """Whether a submission is claimed here."""
+        with self._lock:
+            return number in self._claims
+
     def end(self, number: int) -> Claim:
         """Stop renewing a claim and return it."""
         with self._lock:
@@ -216,18 +221,21 @@ OnStep = Callable[[Step], None]
 def run_batch(
     lab: str, key: str, tasks: Sequence[Task], book: Gradebook, runner: Runner, *,
     proposal: str = "", on_step: OnStep = lambda step: None,
+    is_stopped: Callable[[], bool] = lambda: False,
 ) -> Outcome:  # fmt: skip
     """Grade all the tasks and store their grades under `key`, as a proposal when one is named.
 
     A submission with a system error is graded up to MAX_FAULTS times, then it is a failure.
+    `is_stopped` is asked after each answer, and every POLL_SECONDS.
 
     Raises:
+        KeyboardInterrupt: It is stopped. The grades stored before are kept, the claims released.
         MachineFault: The gradebook fails, or many submissions in a row have system errors. The
             grades stored before are kept.
     """
     with Leases(book) as leases:
         batch = _Batch(lab, key, proposal, book, runner, leases, on_step)
-        return batch.run(tasks)
+        return batch.run(tasks, is_stopped)
 
 
 class _Batch:
@@ -247,7 +255,7 @@ class _Batch:
         self._graded = self._done = self._total = 0
         self._in_a_row: set[int] = set()
 
-    def run(self, tasks: Sequence[Task]) -> Outcome:
+    def run(self, tasks: Sequence[Task], is_stopped: Callable[[], bool]) -> Outcome:
         self._waiting.extend(tasks)
         self._total = len(tasks)
         while self._waiting or self._running or self._elsewhere:
@@ -258,6 +266,8 @@ class _Batch:
                     self._take(self._running.pop(answer.number), answer)
             elif self._elsewhere:
                 self._look_elsewhere()
+            if is_stopped():
+                raise KeyboardInterrupt
         return Outcome(self._graded, tuple(self._failures.items()))
 
     def _hand_out(self) -> None:

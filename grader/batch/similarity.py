@@ -19,7 +19,7 @@ import io
 import re
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Collection, Iterable, Mapping, Sequence, Set
 from itertools import combinations
 from typing import Any, Literal
 
@@ -195,33 +195,56 @@ class SimilarityReport:
     thin: tuple[str, ...]
 
 
-def compare(texts: Mapping[str, str], known: Iterable[str]) -> SimilarityReport:
+def compare(
+    texts: Mapping[str, str], known: Iterable[str],
+    together: Collection[frozenset[str]] = frozenset(),
+) -> SimilarityReport:  # fmt: skip
     """Compare the submissions of a class.
 
     Args:
         texts: The submissions by name.
         known: Texts that all students had or were led to: skeleton, baseline and solution.
+        together: Pairs of names that may share code: they are no pairs of the report, and what a
+            group shares counts once for how common it is.
 
     Raises:
         MachineFault: copydetect is not installed.
     """
     given = tuple(known)
-    own = {view: _evidence(texts, given, view) for view in VIEWS}
+    group = _groups(texts, together)
+    own = {view: _evidence(texts, given, view, group) for view in VIEWS}
     thresholds = THRESHOLDS if len(texts) >= SMALL_CLASS else SMALL_CLASS_THRESHOLDS
-    candidates = (_pair(a, b, own, thresholds) for a, b in _candidates(own))
+    found = (pair for pair in _candidates(own) if frozenset(pair) not in together)
+    candidates = (_pair(a, b, own, thresholds) for a, b in found)
     pairs = sorted((pair for pair in candidates if pair.reasons), key=lambda p: (p.first, p.second))
     pairs.sort(key=lambda pair: pair.weight, reverse=True)
     thin = (n for n in sorted(texts) if all(_amount(own[v][n]) < MIN_EVIDENCE[v] for v in VIEWS))
     return SimilarityReport(len(texts), tuple(pairs), tuple(thin))
 
 
+def _groups(
+    texts: Mapping[str, str], together: Collection[frozenset[str]]
+) -> Mapping[str, str]:  # fmt: skip
+    """Return for each name the first of those with whom it shares code, also through others."""
+    first = {name: name for name in texts}
+    for _ in texts:
+        before = dict(first)
+        for pair in together:
+            known = [first[name] for name in pair if name in first]
+            first |= {name: min(known) for name in pair if name in first}
+        if first == before:
+            break
+    return first
+
+
 def _evidence(
-    texts: Mapping[str, str], known: Sequence[str], view: View
+    texts: Mapping[str, str], known: Sequence[str], view: View, group: Mapping[str, str]
 ) -> dict[str, Fingerprints]:
     """Return each text's evidence: the fingerprints that are neither known nor common."""
     every = {name: fingerprints(text, view) for name, text in texts.items()}
     given = {key for text in known for key in fingerprints(text, view).places}
-    held = Counter(key for one in every.values() for key in one.places)
+    holders = {(key, group[name]) for name, one in every.items() for key in one.places}
+    held = Counter(key for key, _ in holders)
     most = max(COMMON_COUNT, int(COMMON_SHARE * len(texts)))
     return {
         name: Fingerprints(

@@ -192,12 +192,15 @@ def _row(pair: Pair, number: int) -> Row:
 def _sides(pair: Pair, texts: Mapping[str, str]) -> tuple[Side, Side]:
     structure, wording = pair.matches["structure"], pair.matches["wording"]
     return (
-        _side(pair.first, texts[pair.first], structure.first, wording.first),
-        _side(pair.second, texts[pair.second], structure.second, wording.second),
+        marked_side(pair.first, texts[pair.first], structure.first, wording.first),
+        marked_side(pair.second, texts[pair.second], structure.second, wording.second),
     )
 
 
-def _side(name: str, text: str, structure: frozenset[int], wording: frozenset[int]) -> Side:
+def marked_side(
+    name: str, code: str, structure: frozenset[int], wording: frozenset[int]
+) -> Side:  # fmt: skip
+    """Return one of two sources with the lines marked that the other has too, by view."""
     marks = dict.fromkeys(structure, "structure") | dict.fromkeys(wording, "wording")
-    lines = enumerate(text.removesuffix("\n").split("\n"), start=1)
+    lines = enumerate(code.removesuffix("\n").split("\n"), start=1)
     return Side(name, tuple(Line(number, line, marks.get(number, "")) for number, line in lines))

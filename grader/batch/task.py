@@ -25,8 +25,9 @@ from grader.faults import (
 from grader.feedback.grade import grade
 from grader.gpu.devices import same_model_devices, toolkit
 from grader.gpu.nvcc import release
+from grader.gradebook.values import failure
 from grader.grading.cases import Backend
-from grader.grading.pipeline import grade_unreadable, seed_id
+from grader.grading.pipeline import Progress, grade_unreadable, seed_id
 from grader.grading.record import Grade
 from grader.labs.model import Lab
 from grader.labs.quiz import AnswerSheet, parse_answer_sheet
@@ -128,18 +129,20 @@ class Answer:
         """Why there is no grade, in one line."""
         if self.grade is None:
             return " ".join(self.failure.split())
-        errors = [c["summary"] for c in self.grade["checks"] if c["status"] == "error"]
-        return " ".join(errors[0].split()) if errors else "the grade is incomplete"
+        return failure(self.grade)
 
 
-def grade_task(lab: Lab, task: Task, terms: BatchOptions) -> Answer:
+def grade_task(
+    lab: Lab, task: Task, terms: BatchOptions, progress: Progress = lambda step, number, steps: None
+) -> Answer:
     """Grade one submission on all cases.
 
-    Every error is in the answer, so that one submission never stops the others.
+    Every error is in the answer, so that one submission never stops the others. `progress` is
+    called before each step.
     """
     try:
         require_sandbox(unsafe=not terms.confined)
-        return Answer(task.number, _grade(lab, task, terms).to_json())
+        return Answer(task.number, _grade(lab, task, terms, progress).to_json())
     except (LabFault, MachineFault) as fault:
         cause = root_fault(fault)
         return Answer(task.number, failure=str(cause), is_lab_fault=isinstance(cause, LabFault))
@@ -149,7 +152,7 @@ def grade_task(lab: Lab, task: Task, terms: BatchOptions) -> Answer:
         return Answer(task.number, failure=f"grader failed: {type(error).__name__}: {error}")
 
 
-def _grade(lab: Lab, task: Task, terms: BatchOptions) -> Grade:
+def _grade(lab: Lab, task: Task, terms: BatchOptions, progress: Progress) -> Grade:
     answers = None
     if lab.quiz:
         given = task.answers
@@ -164,5 +167,5 @@ def _grade(lab: Lab, task: Task, terms: BatchOptions) -> Grade:
         )
     return grade(
         lab, submission, on=terms.on, visibility="all", seed=terms.seed, threads=terms.threads,
-        limit=terms.limit, student=task.student, answers=answers,
+        limit=terms.limit, student=task.student, answers=answers, progress=progress,
     )  # fmt: skip

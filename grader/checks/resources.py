@@ -126,7 +126,7 @@ def evaluate(options: Options, evidence: Evidence) -> Verdict:
     def limits(each: CaseRun) -> tuple[LimitResult, ...]:
         line = kernel_line(each, evidence.program)
         results = [
-            *(_compiled_limits(options, each, evidence.program) if each is run else ()),
+            *(compiled_limits(options, each, evidence.program) if each is run else ()),
             _shared_result(_check_shared(options.shared, each), line),
             _check_sharing(options, each, evidence),
             limit_stored_bytes(options.max_stored_bytes_ratio, each, evidence),
@@ -144,7 +144,7 @@ def evaluate(options: Options, evidence: Evidence) -> Verdict:
     return replace(verdict, summary=summary, measurements=measurements)
 
 
-def _compiled_limits(options: Options, run: CaseRun, program: Program) -> Iterator[LimitResult]:
+def compiled_limits(options: Options, run: CaseRun, program: Program) -> Iterator[LimitResult]:
     """Check the limits on the compiled kernel, whose resources are the same in every case."""
     resources, line = run.trace.resources, kernel_line(run, program)
     local = _local_line(run, program)

@@ -72,8 +72,7 @@ def _bank_conflicts(
 
 
 LOAD_BYTES = "ptx__requested_bytes_mem_global_op_ld.sum"
-ATOMIC_BYTES = tuple(f"ptx__requested_bytes_mem_global_op_{op}.sum" for op in ("atom", "red"))
-MOVED_BYTES = (LOAD_BYTES, *ATOMIC_BYTES)
+MOVED_BYTES = tuple(f"ptx__requested_bytes_mem_global_op_{op}.sum" for op in ("ld", "atom", "red"))
 """What counts as loading: loads and cp.async by every path, atomics and reductions, whether or not
 they change memory. Shared, constant and local memory, and values passed within a warp, do not."""
 

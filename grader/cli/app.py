@@ -30,7 +30,7 @@ from grader.cli.terminal import (
     report_failure,
     say,
 )
-from grader.faults import Fault, is_system_error, root_fault, system_fault
+from grader.faults import Fault, is_memory_left, is_system_error, root_fault, system_fault
 
 if TYPE_CHECKING:
     import typer
@@ -47,26 +47,52 @@ COMMANDS: Mapping[str, tuple[str, str]] = MappingProxyType(
         "explain": ("check:explain", "Show what each thread of a kernel accesses."),
         "explain-term": ("check:explain_term", "Explain a term of the reports."),
         "run": ("run:run", "Run any kernel and report its errors."),
+        "submit": ("remote:submit", "Submit a file to a course on the web."),
+        "status": ("remote:status", "Show what a course has graded."),
+        "serve": ("portal:serve", "Serve a course on the web."),
+        "worker": ("portal:worker", "Grade what is submitted to a course."),
         "export": ("export:export", "Export grades to another system."),
         "similar": ("course:similar", "Find unusually similar submissions."),
         "replay": ("replay:replay", "Repeat a recorded grade and compare."),
+        "lsp": ("lsp:lsp", "Show findings in an editor while you type."),
         "doctor": ("doctor:doctor", "Check that this machine can grade."),
     }
 )
 """The commands in the order of the help: where each function is, and its line there."""
 
 GROUPS: Mapping[str, str] = MappingProxyType(
-    {"labs": "labs:labs", "gradebook": "gradebook:gradebook"}
+    {"labs": "labs:labs", "gradebook": "gradebook:gradebook", "portal": "portal:portal"}
 )
 """The words with commands of their own."""
 
 MORE_OF_GROUPS: Mapping[str, Mapping[str, tuple[str, str]]] = MappingProxyType(
     {
         "labs": {
+            "get": ("course:get", "Write the files to start a lab with."),
             "quiz": ("course:quiz", "Write answers.yaml with the lab's questions."),
             "new": ("course:new", "Write the files of a new lab, to edit."),
             "release": ("course:release", "Write LAB.zip for students."),
-        }
+        },
+        "portal": {
+            "requests": ("teach:requests", "List requests to look at a grade again."),
+            "answer": ("teach:answer", "Answer a request."),
+            "close": ("teach:close", "Close a request."),
+            "ask": ("remote:ask", "Ask for another look at a grade."),
+            "comment": ("teach:comment", "Write, list or remove comments."),
+            "board": ("board:board", "Show a leaderboard, take part in it."),
+            "compare": ("compare:compare", "Compare two submissions."),
+            "choose": ("teach:choose", "Choose the submission that counts."),
+            "regrade": ("teach:regrade", "Have a lab graded again."),
+            "regrades": ("teach:regrades", "Show and decide regrades."),
+            "release": ("teach:release", "Decide when students see grades."),
+            "similar": ("teach:similar", "Find unusually similar submissions."),
+            "health": ("health:health", "Show workers, queue, errors and disk."),
+            "retry": ("health:retry", "Grade again after system errors."),
+            "handouts": ("materials:handouts", "Build the labs' handouts for the portal."),
+            "fetch": ("materials:fetch", "Get a lab's skeleton, quiz and handout."),
+            "extensions": ("groups:extensions", "List or import extensions."),
+            "groups": ("groups:groups", "Show and change who submits together."),
+        },
     }
 )
 
@@ -196,7 +222,6 @@ def typer_app() -> typer.Typer:
 
     app = typer.Typer(
         name="grader",
-        add_completion=False,
         no_args_is_help=True,
         pretty_exceptions_enable=False,
         rich_markup_mode=None,
@@ -263,7 +288,12 @@ def grader(
 
 def _run_command(words: Sequence[str]) -> int:
     call = plain_call(words)
-    code = call() if call else typer_app()(words, prog_name="grader", standalone_mode=False)
+    try:
+        code = call() if call else typer_app()(words, prog_name="grader", standalone_mode=False)
+    except SystemExit as ended:  # how typer ends after a completion; a broken pipe has a context
+        if ended.__context__ is not None or not isinstance(ended.code, int):
+            raise
+        code = ended.code
     return int(code or 0)
 
 
@@ -318,8 +348,8 @@ def _report_error(error: BaseException) -> int:
     if typer and isinstance(error, typer.Abort):
         say("stopped")
         return INTERRUPTED
-    if is_system_error(error):
-        say(str(_system_fault(error)))
+    if is_system_error(error) or not is_memory_left():
+        say(str(_system_fault(error if is_system_error(error) else MemoryError())))
         return MACHINE
     say(
         f"grader failed: {type(error).__name__}: {error}\n"

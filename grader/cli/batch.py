@@ -5,7 +5,7 @@ from __future__ import annotations
 import getpass
 import os
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -15,12 +15,12 @@ from grader.cli.batch_messages import (
     adjusted_points_note,
     class_results,
     cluster_runner,
-    interrupt_on_sigterm,
     local_runner,
     one_line,
     show_notes,
     waiting_note,
 )
+from grader.cli.interrupts import interruptible, stop_requests
 from grader.cli.terminal import (
     Argument,
     Backend,
@@ -32,6 +32,7 @@ from grader.cli.terminal import (
     Option,
     check_writable,
     finished,
+    note_public_part,
     resolved,
     say,
     show,
@@ -101,6 +102,7 @@ def batch(
 
         make_folder(html)
     lab_model = load_lab(lab, lab_roots(course if course and (course / "labs").is_dir() else None))
+    note_public_part([lab_model])
     course_file = _course(course, lab)
     if accept:
         with opened(db, place, course_file) as book:
@@ -112,7 +114,7 @@ def batch(
     backend: Literal["sim", "gpu"] = "gpu" if on is Backend.gpu else "sim"
     backend = backend if on_cluster else resolved(on)
     terms = BatchOptions(backend, seed, limit=limit, confined=not unsafe)
-    with opened(db, place, course_file) as book, interrupt_on_sigterm():
+    with opened(db, place, course_file) as book, interruptible() if on_cluster else nullcontext():
         run = (
             cluster_runner(lab_model, terms, jobs, cluster)
             if on_cluster
@@ -147,6 +149,8 @@ def opened(db: str, place: Path, course: CourseFile | None) -> Iterator[Gradeboo
         db or (course.gradebook if course else f"{folder.parent / folder.name}.grades.db")
     )
     try:
+        if course is not None:
+            apply_course(book, course)
         yield book
     finally:
         book.close()
@@ -214,10 +218,10 @@ class Session:
         """Grade the tasks; return the failures, by the submission's number."""
         from grader.batch.batch import run_batch
 
-        with ProgressDisplay(len(tasks)) as watch:
+        with ProgressDisplay(len(tasks)) as watch, stop_requests() as is_stopped:
             outcome = run_batch(
                 self.lab.name, self.key, tasks, self.book, self.runner,
-                proposal=proposal, on_step=watch.step,
+                proposal=proposal, on_step=watch.step, is_stopped=is_stopped,
             )  # fmt: skip
         return dict(outcome.failures)
 
@@ -316,6 +320,12 @@ def _accept(book: Gradebook, run: str) -> int:
     count = book.adopt(run, author())
     say(f"{pluralize(count, 'grade')} of {run} {'counts' if count == 1 else 'count'} now")
     return 0
+
+
+def apply_course(book: Gradebook, course: CourseFile) -> None:
+    """Record the extensions and groups of course.yaml, and report what has changed."""
+    for line in book.apply(course, author()):
+        say(line)
 
 
 def author() -> str:

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import os
-import signal
 from collections import Counter
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from grader import dataclass
@@ -65,16 +63,6 @@ def cluster_runner(lab: Lab, terms: BatchOptions, jobs: int | None, address: str
     client = connect(address) if address else start_on_slurm(jobs or 1)
     doing("waiting for the cluster's workers")
     return DaskRunner(client, lab, terms)
-
-
-@contextmanager
-def interrupt_on_sigterm() -> Iterator[None]:
-    """Handle SIGTERM, which a scheduler or a shutdown sends, like Ctrl-C."""
-    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)
 
 
 def show_notes(notes: Sequence[str]) -> None:
@@ -287,13 +275,13 @@ def write_report(
     from grader.reports.classes import ReportRow
     from grader.reports.page.write import write_class_report
 
-    entries = {entry.submission: entry for entry in book.entries(lab.name, course=course)}
+    entries = {(e.submission, e.student): e for e in book.entries(lab.name, course=course)}
     rows = []
     for row in table.rows:
         if row.grade is None or row.submission.stored is None:
             continue
         stored = row.submission.stored
-        entry = entries.get(stored.id)
+        entry = entries.get((stored.id, row.submission.student))
         rows.append(
             ReportRow(
                 _name(row, entry), row.grade, stored.data.decode("utf-8", "replace"),

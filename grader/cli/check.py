@@ -7,6 +7,7 @@ from pathlib import Path
 from threading import Thread
 from typing import TYPE_CHECKING, Annotated
 
+from grader.cli.output import Output, ReportFormat, source_of
 from grader.cli.terminal import (
     All,
     Argument,
@@ -25,12 +26,10 @@ from grader.cli.terminal import (
     finished,
     progress,
     resolved,
-    show,
     show_fault,
     width,
     write,
     write_file,
-    write_json,
 )
 from grader.faults import Fault, LabFault, StudentFault
 
@@ -38,7 +37,6 @@ if TYPE_CHECKING:
     from grader.grading.cases import RunOptions
     from grader.grading.record import Grade
     from grader.labs.model import Lab
-    from grader.submissions.files import Submission
 
 Html = Annotated[
     str | None,
@@ -47,6 +45,15 @@ Html = Annotated[
 PageOption = Annotated[
     str | None,
     Option("--html", metavar="F", help="The file to write.  [default: explain-FILE.html]"),
+]
+
+
+Form = Annotated[
+    ReportFormat,
+    Option("--format", help="The report, or its findings for editors and CI, one a line."),
+]
+Watch = Annotated[
+    bool, Option("--watch", help="Check again whenever the file is saved, until Ctrl-C.")
 ]
 CaseName = Annotated[
     str, Option("--case", metavar="CASE", help="The public case.  [default: a small one]")
@@ -65,6 +72,8 @@ def check(
     sanitizer: Sanitizer = False,
     profile: Profile = False,
     every: All = False,
+    format: Form = ReportFormat.text,
+    watch: Watch = False,
 ) -> int:
     """Grade one submission and explain how to fix it.
 
@@ -74,11 +83,10 @@ def check(
     from grader.checks.suite import checked_lab
     from grader.grading.cases import RunOptions
     from grader.labs.reading import lab_roots
-    from grader.reports.redact import redact
 
     options = RunOptions(resolved(on), threads=threads, limit=limit)
-    check_writable(json)
-    check_writable(html, "--html")
+    output = Output(file, json, html, format, every)
+    output.check(watch=watch)
     if lab.endswith(".cu"):
         fix = "write: grader check LAB FILE.cu"
         raise LabFault("the lab must come before the file", where=lab, fix=fix)
@@ -87,34 +95,25 @@ def check(
         from grader.grading.crosscheck import require_tools
 
         require_tools(sanitizer=sanitizer, profile=profile)
-    grade = grade_file(loaded_lab, file, options)
-    if sanitizer or profile:
-        grade = add_cross_checks(
-            loaded_lab, file, options, grade, sanitizer=sanitizer, profile=profile
-        )
+
+    def graded() -> Grade:
+        from grader.reports.redact import redact
+
+        grade = grade_file(loaded_lab, file, options)
+        if sanitizer or profile:
+            grade = add_cross_checks(
+                loaded_lab, file, options, grade, sanitizer=sanitizer, profile=profile
+            )
+        return redact(grade)
+
+    if watch:
+        from grader.cli.watch import watch_file
+
+        return watch_file(loaded_lab, output, graded)
+    grade = graded()
     finished()
-    grade = redact(grade)
-    if json:
-        write_json(grade.to_json(), json)
-    if html:
-        write_page(loaded_lab, grade, file, html)
-    if json != "-":
-        from grader.reports.text import grade_report
-
-        show(grade_report(grade, width(), every=every))
+    output.write(loaded_lab, grade)
     return grade.exit_code
-
-
-def write_page(lab: Lab, grade: Grade, file: Path, html: str) -> None:
-    """Write the student's page of one grade, with the source when the file is text."""
-    from grader.reports.classes import ReportRow
-    from grader.reports.page.write import student_page
-
-    try:
-        source = source_of(lab, file).text
-    except StudentFault:  # the grade says so
-        source = ""
-    write_file(Path(html), student_page(ReportRow("", grade, source)))
 
 
 def grade_file(lab: Lab, file: Path, options: RunOptions, *, quiet: bool = False) -> Grade:
@@ -150,18 +149,6 @@ def _import_report() -> None:
     """Import what the report needs; where that fails, it is imported when the report is made."""
     with suppress(ImportError, OSError, MemoryError):
         import grader.reports.text  # noqa: F401
-
-
-def source_of(lab: Lab, file: Path) -> Submission:
-    """Read the source in a student's file: text, a notebook, an archive or a folder.
-
-    Raises:
-        LabFault: There is no such file, or it cannot be read.
-        StudentFault: There is no source in it, or more than one.
-    """
-    from grader.submissions.sources import Wanted, read_submitted
-
-    return read_submitted(file, Wanted.by(lab))
 
 
 def add_cross_checks(
@@ -222,8 +209,8 @@ def explain(
     from grader.checks.suite import checked_lab
     from grader.grading.cases import RunOptions
     from grader.labs.reading import lab_roots
-    from grader.reports.explain.explanation import explain_page
     from grader.reports.explain.explanation import explain_submission as explain_story
+    from grader.reports.explain.page import explain_page
 
     place = html or f"explain-{file.stem}.html"
     check_writable(place)

@@ -1,13 +1,13 @@
-"""`grader labs quiz`, `new` and `release`, and `grader similar`: what courses need around grading.
+"""`grader labs get`, `quiz`, `new`, `release`, and `grader similar`: what surrounds grading.
 
 The files of students, a new lab to edit, and the submissions that are unusually similar.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 from grader.cli.terminal import (
     STDOUT,
@@ -34,6 +34,74 @@ if TYPE_CHECKING:
 
 MAX_CHARACTERS = 64 << 10
 """Longer submissions are not compared: kernels are far shorter."""
+
+
+def get(
+    lab: LabName,
+    folder: Annotated[
+        Path | None, Argument(metavar="[DIR]", help="The folder to write to.  [default: LAB]")
+    ] = None,
+    course: Course = None,
+    force: Annotated[
+        bool, Option("--force", help="Replace files that are there, your own included.")
+    ] = False,
+) -> int:
+    """Write a lab's files to a folder, to work there.
+
+    These are the skeleton, the page of the lab, a README with the command that checks it, tasks for
+    Visual Studio Code, and answers.yaml when the lab has questions. With --course, the public part
+    of the lab is added. When a file is there with other content, nothing is written.
+    """
+    from grader.authoring.content import work_files
+    from grader.labs.reading import lab_roots, load_lab
+
+    loaded_lab = load_lab(lab, lab_roots(course))
+    own = course is not None
+    files = work_files(loaded_lab, page_of(loaded_lab), own=own)
+    write_work_folder(folder or Path(lab), files, force=force)
+    words = f"grader check {lab} {lab}.cu{' --course .' if own else ''}"
+    say(f"write your kernel, then run in {folder or lab}: {words}")
+    return 0
+
+
+def write_work_folder(folder: Path, files: Mapping[str, bytes], *, force: bool = False) -> None:
+    """Write files to a folder. Raises LabFault, and writes nothing, where a file would be lost."""
+    places = {folder / name: data for name, data in files.items()}
+    lost = [path for path, data in places.items() if _differs(path, data)]
+    if lost and not force:
+        more = f", and {len(lost) - 1} more" if lost[1:] else ""
+        fix = "name another folder, or add --force to replace it; nothing was written"
+        what = f"the file is there already, with other content{more}"
+        raise LabFault(what, where=str(lost[0]), fix=fix)
+    for path, data in places.items():
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            what = f"cannot create the folder: {error.strerror}"
+            raise LabFault(what, where=str(path.parent), fix="name another folder") from None
+        write_file(path, data)
+
+
+def _differs(path: Path, data: bytes) -> bool:
+    """Return whether something other than a file with this content is at the path."""
+    if path.is_symlink() or not path.exists():
+        return path.is_symlink()
+    return not path.is_file() or path.read_bytes() != data
+
+
+def page_of(lab: Lab) -> bytes | None:
+    """Return the lab's page as HTML; None where it is not at hand and cannot be built."""
+    from importlib.util import find_spec
+
+    from grader.authoring.content import bundled_page
+
+    page = bundled_page(lab)
+    if page is not None:
+        return page
+    if not all(map(find_spec, ("matplotlib", "pypandoc", "typst"))):
+        say(f"the folder gets no page of the lab; to build it, {install_command('handouts')}")
+        return None
+    return next(iter(handout(lab, pdf=False).values()), None)
 
 
 def quiz(
@@ -150,8 +218,8 @@ def _require_sound(lab: Lab) -> None:
         raise LabFault(what, where=lab.name, fix=fix)
 
 
-def handout(lab: Lab) -> dict[str, bytes]:
-    """Return the lab's page as HTML and PDF by file name; empty when the lab has no page.
+def handout(lab: Lab, *, pdf: bool = True) -> dict[str, bytes]:
+    """Return the lab's page as HTML, and as PDF, by file name; empty when the lab has no page.
 
     Raises:
         MachineFault: The packages that build pages are not installed.
@@ -159,7 +227,7 @@ def handout(lab: Lab) -> dict[str, bytes]:
     import tempfile
 
     try:
-        from grader.authoring.handouts.build import handout_of, lab_pages
+        from grader.authoring.handouts.build import handout_of, lab_page, lab_pages
     except ModuleNotFoundError as missing:
         if missing.name is None or missing.name.startswith("grader"):
             raise
@@ -168,13 +236,15 @@ def handout(lab: Lab) -> dict[str, bytes]:
             fix=install_command("handouts"),
         ) from None
     if not handout_of(lab).is_file():
-        say(f"the zip has no handout, because {handout_of(lab)} does not exist")
+        say(f"there is no handout, because {handout_of(lab)} does not exist")
         return {}
     doing(f"{lab.name}: handout")
     with tempfile.TemporaryDirectory() as folder:
-        html, pdf = lab_pages(lab, Path(folder))
+        if not pdf:
+            return {f"{lab.name}.html": lab_page(lab, Path(folder)).encode()}
+        html, printed = lab_pages(lab, Path(folder))
     finished()
-    return {f"{lab.name}.html": html.encode(), f"{lab.name}.pdf": pdf}
+    return {f"{lab.name}.html": html.encode(), f"{lab.name}.pdf": printed}
 
 
 def similar(
@@ -200,32 +270,44 @@ def similar(
     solution, and code that many submissions share, is ignored. A pair needs review by a person; it
     is not a verdict. The exit code is 0 with or without pairs.
     """
-    from grader.batch.similarity import compare
-    from grader.batch.similarity_pages import similarity_json, similarity_report
     from grader.labs.reading import lab_roots, load_lab
 
     check_writable(json)
     has_labs = course is not None and (course / "labs").is_dir()
     lab_model = load_lab(lab, lab_roots(course if has_labs else None))
-    shared_files = [
-        path
-        for path in (lab_model.skeleton, lab_model.baseline, lab_model.solution)
-        if path.is_file()
-    ]
     if html is not None:
-        _create_folder(html)
+        create_folder(html)
     texts = _submissions(place, lab)
-    pairs = compare(texts, [_text(path) for path in (*shared_files, *(known or ()))])
-    if html is not None:
-        from grader.batch.similarity_pages import similarity_pages
+    report_similar(lab_model, texts, known or (), html, json, _together(course, lab, texts))
+    return 0
 
-        for name, page in similarity_pages(lab_model, pairs, texts).items():
+
+def report_similar(
+    lab: Lab, texts: Mapping[str, str], known: Sequence[Path], html: Path | None,
+    json: str | None, together: Collection[frozenset[str]] = frozenset(), **more: Any,
+) -> None:  # fmt: skip
+    """Compare submissions and write the report; `more` is added to its JSON.
+
+    `together` are the pairs who work in one group.
+    """
+    from grader.batch.similarity import compare
+    from grader.batch.similarity_pages import (
+        method_note,
+        similarity_json,
+        similarity_pages,
+        similarity_report,
+    )
+
+    shared = [path for path in (lab.skeleton, lab.baseline, lab.solution) if path.is_file()]
+    found = compare(texts, [_text(path) for path in (*shared, *known)], together)
+    if html is not None:
+        for name, page in similarity_pages(lab, found, texts).items():
             write_file(html / name, page)
     if json:
-        write_json(similarity_json(pairs), json)
+        more = {"method": method_note(found), **more} if more else {}
+        write_json({**similarity_json(found), **more}, json)
     if json != STDOUT:
-        show(similarity_report(pairs, width()))
-    return 0
+        show(similarity_report(found, width()))
 
 
 def _submissions(place: Path, lab: str) -> Mapping[str, str]:
@@ -250,6 +332,40 @@ def _submissions(place: Path, lab: str) -> Mapping[str, str]:
     return texts
 
 
+def _together(
+    folder: Path | None, lab: str, texts: Mapping[str, str]
+) -> Collection[frozenset[str]]:  # fmt: skip
+    """Return the pairs of submissions whose students work in one group of the course."""
+    from grader.cli.batch import apply_course
+    from grader.gradebook.book import open_gradebook
+    from grader.gradebook.course import COURSE_FILE, read_course
+
+    if folder is None or not (folder / COURSE_FILE).is_file():
+        return ()
+    course = read_course(folder)
+    if "://" not in course.gradebook and not Path(course.gradebook).is_file():
+        return ()  # opening it would create it
+    book = open_gradebook(course.gradebook)
+    try:
+        apply_course(book, course)
+        pairs = book.groups.together(lab)
+    finally:
+        book.close()
+    names: dict[str, list[str]] = {}
+    for name in texts:
+        names.setdefault(course.student_id(name), []).append(name)
+    found = {
+        frozenset((one, two))
+        for pair in pairs
+        for first, second in [sorted(pair)]
+        for one in names.get(first, ())
+        for two in names.get(second, ())
+    }
+    if found:
+        say(f"left out: {len(found)} pairs of students who work in one group")
+    return found
+
+
 def _text(path: Path) -> str:
     try:
         return path.read_text("utf-8-sig", "replace")
@@ -258,7 +374,7 @@ def _text(path: Path) -> str:
         raise LabFault(what, where=str(path), fix="name a source file with --known") from None
 
 
-def _create_folder(folder: Path) -> None:
+def create_folder(folder: Path) -> None:
     """Create the folder for the pages, before the work starts."""
     try:
         folder.mkdir(exist_ok=True)

@@ -13,7 +13,7 @@ from typing import Literal
 
 from grader import dataclass
 from grader.cli.terminal import Json, check_writable, show_line, write_json
-from grader.faults import Fault, MachineFault, install_command
+from grader.faults import NOT_LINUX, Fault, MachineFault, install_command, other_system
 
 State = Literal["ok", "note", "bad"]
 
@@ -80,7 +80,7 @@ def python() -> Diagnosis:
     """Check the interpreter and the platform."""
     observed = f"{platform.python_version()} on {platform.system()} {platform.machine()}"
     if sys.platform != "linux":
-        return Diagnosis("python", "bad", observed, "grader runs on Linux; on Windows use WSL 2")
+        return Diagnosis("python", "bad", f"{observed}: {NOT_LINUX}", other_system(sys.platform))
     return Diagnosis("python", "ok", f"{observed}, {len(os.sched_getaffinity(0))} cores")
 
 
@@ -171,7 +171,7 @@ def labs() -> Diagnosis:
 
     names, roots = list_labs(), ", ".join(map(str, lab_roots()))
     if not names:
-        fix = "set WARPGRADE_LABS to a folder of labs, or use --course DIR"
+        fix = "set WARPGRADE_LABS to a folder of labs, use --course DIR, or install a wheel"
         return Diagnosis("labs", "note", f"none in {roots}", fix)
     return Diagnosis("labs", "ok", f"{len(names)} in {roots}")
 
@@ -179,6 +179,7 @@ def labs() -> Diagnosis:
 def gpu() -> Diagnosis:
     """Check the NVIDIA GPUs and their driver; a GPU that failed its probe is in quarantine."""
     from grader.gpu.devices import devices, driver_version, lock_file, quarantine_reason
+    from grader.gpu.driver import driver_too_old
 
     devices_found = devices()
     if not devices_found:
@@ -186,6 +187,8 @@ def gpu() -> Diagnosis:
     names = ", ".join(f"{device.model} ({device.node.name})" for device in devices_found)
     observed = f"{names}, driver {driver_version() or 'unknown'}"
     sick = [(device, why) for device in devices_found if (why := quarantine_reason(device))]
+    if not sick and (old := driver_too_old()):
+        return Diagnosis("gpu", "note", f"{names}: {old.what}", old.fix)
     if not sick:
         return Diagnosis("gpu", "ok", observed)
     reasons = "; ".join(f"{device.node.name} is in quarantine: {why}" for device, why in sick)

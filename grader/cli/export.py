@@ -3,13 +3,23 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from grader.cli.terminal import STDOUT, Argument, Course, Option, say, write, write_file
+from grader.cli.terminal import (
+    STDOUT,
+    Argument,
+    Course,
+    Option,
+    note_public_part,
+    say,
+    write,
+    write_file,
+)
 from grader.faults import LabFault, MachineFault
 
 if TYPE_CHECKING:
@@ -19,8 +29,16 @@ if TYPE_CHECKING:
     from grader.gradebook.policy import FeedbackPolicy
     from grader.gradebook.values import Entry
     from grader.grading.record import HiddenFeedback
+    from grader.labs.model import Lab
 
-AUTOGRADER = "gradescope-autograder"
+AUTOGRADER, CLASSROOM50 = "gradescope-autograder", "classroom50-autograder"
+TEMPLATE = "github-template"
+PROGRAMS = {
+    AUTOGRADER: "Gradescope: a zip that grades there; needs LAB.",
+    CLASSROOM50: "Classroom 50: a folder with autograder.py that grades there; needs LAB.",
+    TEMPLATE: "GitHub: a template repository that grades with Actions; needs LAB.",
+}
+"""What grades elsewhere: the names, and their lines in the list of formats."""
 
 Words = Annotated[
     list[str] | None,
@@ -50,20 +68,23 @@ def export(
         Literal["email", "id"], Option("--identifier", help="How Moodle identifies students.")
     ] = "email",
     wheel: Annotated[
-        Path | None, Option("--wheel", help="The wheel to put into the autograder's zip.")
+        Path | None, Option("--wheel", help="The wheel that an autograder installs.")
     ] = None,
 ) -> int:
-    """Export grades to Gradescope, PrairieLearn, Canvas, Moodle, JUnit, check50, GitHub or HTML.
+    """Export grades to Gradescope, PrairieLearn, Canvas, Moodle, Classroom 50, JUnit or HTML.
 
     Grades are read from GRADE.json files. With --db, or a --course that has a gradebook, name the
-    LAB instead. `gradescope-autograder LAB` writes a zip that grades on Gradescope.
+    LAB instead. `gradescope-autograder LAB` writes a zip that grades on Gradescope,
+    `classroom50-autograder LAB` a folder for Classroom 50, and `github-template LAB` a repository
+    that grades with GitHub Actions.
     """
     arguments = list(arguments or [])
     name = format or (arguments.pop(0) if arguments else "list")
     if name == "list":
         return _list()
-    if name == AUTOGRADER:
-        return _autograder(arguments, course, out, wheel)
+    if name in PROGRAMS:
+        write_program = {AUTOGRADER: _autograder, CLASSROOM50: _classroom50, TEMPLATE: _template}
+        return write_program[name](_one_lab(name, arguments, course), course, out, wheel)
     from grader.export.formats import Options, find_format, scale_points, select_rows
 
     chosen = find_format(name)
@@ -71,7 +92,7 @@ def export(
     rows = list(_from_files(arguments, course)) if rows is None else rows
     if points is not None:
         rows = [scale_points(row, points) for row in rows]
-    options = Options(column, identifier, _feedback(rows, course))
+    options = Options(column, identifier, _feedback(rows, course), dict(os.environ))
     exported, left_out = select_rows(chosen, rows, options)
     _report_left_out(left_out)
     if exported and (advice := chosen.advice(options)):
@@ -96,25 +117,53 @@ def _list() -> int:
 
     for name in format_names():
         write(f"{name:<22} {find_format(name).title}\n")
-    write(f"{AUTOGRADER:<22} Gradescope: a zip that grades there; needs LAB.\n")
+    for name, line in PROGRAMS.items():
+        write(f"{name:<22} {line}\n")
     return 0
 
 
-def _autograder(arguments: Sequence[str], course: Path | None, out: str, wheel: Path | None) -> int:
+def _one_lab(name: str, arguments: Sequence[str], course: Path | None) -> Lab:
+    from grader.labs.reading import lab_roots, load_lab
+
+    if len(arguments) != 1:
+        raise LabFault("one lab is needed", fix=f"write: grader export {name} LAB")
+    has_labs = course is not None and (course / "labs").is_dir()
+    return load_lab(arguments[0], lab_roots(course if has_labs else None))
+
+
+def _classroom50(lab: Lab, course: Path | None, out: str, wheel: Path | None) -> int:
+    from grader.cli.course import write_work_folder
+    from grader.export.container.classroom50 import assignment_files
+
+    folder = Path(out or lab.name)
+    write_work_folder(folder, assignment_files(lab, wheel=wheel), force=True)
+    say(f"commit {folder} to your repository `classroom50` as CLASSROOM/autograders/ASSIGNMENT/")
+    say("it has the public cases only, because Classroom 50 publishes these files")
+    return 0
+
+
+def _template(lab: Lab, course: Path | None, out: str, wheel: Path | None) -> int:
+    from grader.cli.course import page_of, write_work_folder
+    from grader.export.container.github import template_files
+
+    if wheel is not None:
+        fix = "commit the wheel to the repository and set the action's input `package` to its path"
+        raise LabFault(f"--wheel is not for {TEMPLATE}", fix=fix)
+    folder = Path(out or f"{lab.name}-template")
+    write_work_folder(folder, template_files(lab, page_of(lab), own=course is not None))
+    say(f"push {folder} to a repository and make it a template (Settings, Template repository)")
+    return 0
+
+
+def _autograder(lab: Lab, course: Path | None, out: str, wheel: Path | None) -> int:
     import secrets
 
     from grader.checks.suite import plan
     from grader.export.container.run_autograder import autograder_zip
     from grader.gradebook.course import read_course
     from grader.labs.files import write_atomically
-    from grader.labs.reading import lab_roots, load_lab
 
-    if len(arguments) != 1:
-        fix = f"write: grader export {AUTOGRADER} LAB"
-        raise LabFault("one lab is needed", fix=fix)
-    lab = load_lab(
-        arguments[0], lab_roots(course if course and (course / "labs").is_dir() else None)
-    )
+    note_public_part([lab])
     has_course = course is not None and _has_gradebook(course)
     seed = read_course(course).seed(lab.name) if course and has_course else secrets.token_bytes(32)
     path = Path(out or f"{lab.name}-autograder.zip")
@@ -155,6 +204,7 @@ def _from_gradebook(
     arguments: Sequence[str], db: str, folder: Path | None
 ) -> list[ExportRow] | None:
     """Return the rows of one lab; None when the arguments name files."""
+    from grader.cli.batch import apply_course
     from grader.gradebook.book import open_gradebook
     from grader.gradebook.course import read_course
 
@@ -169,6 +219,8 @@ def _from_gradebook(
         raise LabFault("the gradebook does not exist", where=url, fix=fix)
     book = open_gradebook(url)
     try:
+        if course is not None:
+            apply_course(book, course)
         entries = book.entries(arguments[0], course=course)
         texts = {
             one.id: one.data.decode("utf-8", "replace") for one in book.submissions(arguments[0])
@@ -239,13 +291,13 @@ def _write(chosen: Format, rows: Sequence[ExportRow], options: Options, out: str
         folder = _folder(chosen, rows, out)
         for row, stem in zip(rows, stems(rows), strict=True):
             path = folder / f"{stem}{chosen.suffix}"
-            write_file(path, chosen.export([row], options).encode())
+            write_file(path, chosen.export([row], options).encode("utf-8", "replace"))
         return
     text = chosen.export(rows, options)
     if out in ("", STDOUT):
         write(text)
     else:
-        write_file(Path(out), text.encode())
+        write_file(Path(out), text.encode("utf-8", "replace"))
 
 
 def _folder(chosen: Format, rows: Sequence[ExportRow], out: str) -> Path:

@@ -98,6 +98,7 @@ def opened(
         LabFault: No gradebook is named, or it does not exist and `create` is not set.
         MachineFault: The gradebook is damaged.
     """
+    from grader.cli.batch import apply_course
     from grader.gradebook.book import open_gradebook
     from grader.gradebook.course import read_course
 
@@ -108,6 +109,8 @@ def opened(
         raise LabFault(what, fix="name the gradebook with --course DIR or --db URL")
     book = open_gradebook(db or (course.gradebook if course else ""), create=create, check=check)
     try:
+        if course is not None and check:
+            apply_course(book, course)
         yield Session(book, course)
     finally:
         book.close()

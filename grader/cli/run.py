@@ -78,7 +78,7 @@ def run(
     which are arrays, numbers, structures, textures and surfaces.
     """
     from grader.grading.cases import RunOptions
-    from grader.grading.record import fault_json, run_json
+    from grader.grading.single_launch import fault_json, run_json
 
     check_writable(json)
     try:

@@ -10,7 +10,7 @@ import os
 import shutil
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from enum import StrEnum
 from pathlib import Path
@@ -21,6 +21,8 @@ from grader.faults import Fault, LabFault, MachineFault
 
 if TYPE_CHECKING:
     from rich.text import Text
+
+    from grader.labs.model import Lab
 
 PLAIN_WIDTH = 80
 STDOUT = "-"
@@ -203,6 +205,14 @@ def finished() -> None:
         sys.stderr.flush()
 
 
+def note_public_part(labs: Iterable[Lab]) -> None:
+    """Say for which labs the hidden cases are missing, where the work of others is graded."""
+    names = [lab.name for lab in labs if lab.is_bundled]
+    if names:
+        say(f"note: only public cases: the installed package has no hidden case of {names[0]}")
+        say("  To grade hidden cases, name the course's folder: --course DIR, or WARPGRADE_LABS.")
+
+
 def check_writable(file: str | None, option: str = "--json") -> None:
     """Raise LabFault for a file that cannot be written, before the work starts."""
     if file is None or file == STDOUT:
@@ -317,8 +327,22 @@ All = Annotated[
     bool,
     Option("--all", help="Show every finding, not one block for each cause."),
 ]
+
+
+def complete_lab(incomplete: str) -> list[str]:
+    """Return the labs whose names begin with a word, for the completion of a shell."""
+    from grader.labs.reading import list_labs
+
+    return [name for name in list_labs() if name.startswith(incomplete)]
+
+
 LabName = Annotated[
-    str, Argument(metavar="LAB", help="The lab; `grader labs list` shows all labs.")
+    str,
+    Argument(
+        metavar="LAB",
+        help="The lab; `grader labs list` shows all labs.",
+        autocompletion=complete_lab,
+    ),
 ]
 Source = Annotated[
     Path,
@@ -336,15 +360,16 @@ def resolved(on: Backend) -> Literal["sim", "gpu"]:
     Raises:
         MachineFault: `gpu` is asked for and something is missing.
     """
-    from grader.gpu.devices import all_quarantined, devices, missing_requirement, same_model_devices
+    from grader.gpu.devices import devices
 
-    if on is Backend.sim:
+    if on is Backend.sim or (on is Backend.auto and not devices()):
         return "sim"
-    missing = missing_requirement() or all_quarantined(same_model_devices())
+    from grader.gpu.driver import unusable_gpu
+
+    missing = unusable_gpu()
     if missing is None:
         return "gpu"
     if on is Backend.gpu:
         raise missing
-    if devices():
-        say(f"the kernel runs on the CPU simulator, because the GPU cannot be used: {missing}")
+    say(f"the kernel runs on the CPU simulator, because the GPU cannot be used: {missing}")
     return "sim"

@@ -7,19 +7,29 @@ else becomes blank, so that the rest keeps its lines, and only the rest is compi
 timed, read and shown to the checks: no reader sees code that the compiler does not.
 
 Names decide first. Where that was wrong, the compiler's errors say what is missing or must go
-(`Selection.learn`).
+(`Selection.learn`). Static assertions at file scope count like device code: one that fails is an
+error of the program, and never host code; one about what device code lacks is set aside.
 """
 
 from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import cached_property
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cached_property, partial
 
 from grader.compile.functions import declarations
 from grader.compile.items import ANNOTATIONS, DEVICE, HOST, KERNEL, Item, is_name, split_items
-from grader.compile.preprocessor import Directive, code, joined, with_blanks, words_behind_macros
+from grader.compile.preprocessor import (
+    Directive,
+    code,
+    header_of,
+    is_host_pragma,
+    is_include,
+    joined,
+    with_blanks,
+    words_behind_macros,
+)
 from grader.compile.syntax import parse
 from grader.labs.model import KernelSpec
 from grader.launch import Finding
@@ -37,23 +47,12 @@ _DEVICE_NAMESPACES = frozenset(("std", "cooperative_groups", "nvcuda", "cub", "c
 """The namespaces of headers that device code can use."""
 _OF_HOST = ("cub/device/", "cub/util_allocator", "thrust/host_vector", "thrust/device_vector")
 """Headers whose functions only the host can call."""
-_HOST_PRAGMAS = frozenset(("comment", "warning", "once", "GCC", "clang", "omp", "region",
-                           "endregion", "message", "intel", "STDC", "acc"))  # fmt: skip
 _OF_DEVICE = frozenset((KERNEL, DEVICE, "__constant__", "__managed__"))
 _QUOTED = re.compile(r'"(?:\w+::)*(\w+)"')
 _WORD = re.compile(r"[A-Za-z_]\w*")
+_OF_HOST_CODE = re.compile(r"is host (code|data)$")
+"""Errors of host code that is right for the host: the value of an assertion about it is, too."""
 _CONSTANT = re.compile(r"(?<!\w)([A-Za-z_]\w*+)\s?=\s?([\w+*/ ()-]{1,40})[;,]")
-_NO_INCLUDE = ("include", "include_next", "import")
-
-
-def header_of(directive: Directive) -> str:
-    """The header that an #include names; "" for another directive."""
-    return directive.text.split(">")[0].strip('<>" ').split('"')[0] if is_include(directive) else ""
-
-
-def is_include(directive: Directive) -> bool:
-    """Whether the directive includes a file."""
-    return directive.name in _NO_INCLUDE
 
 
 class Selection:
@@ -72,10 +71,11 @@ class Selection:
         self._items = split_items(source)
         self._is_known = is_known
         self._annotations = words_behind_macros(self._items.macros, ANNOTATIONS)
+        self._assertions = words_behind_macros(self._items.macros, ("static_assert",))
         for item in self._items.items:
             for arguments in self._items.launches.get(item.name, ()) if item.is_template else ():
                 item.words.update(_WORD.findall(arguments))
-        self._index = _index(self._items.items)
+        self._index = _index(i for i in self._items.items if not self._is_assertion(i))
         self._marks = {item: self._marks_of(item) for item in self._items.items}
         self._device_names = {
             item.name for item, marks in self._marks.items()
@@ -84,6 +84,8 @@ class Selection:
         self._dropped: set[Item] = set()
         self._instantiates = True
         self._kept = self._reached(item for item in self._items.items if self._is_root(item))
+        self._asserted = self._reached(filter(self._is_assertion, self._items.items)) - self._kept
+        self._kept |= self._asserted
         self.unknown = tuple(
             header for one in self._items.directives
             if (header := header_of(one)) and not is_known(header)
@@ -116,7 +118,7 @@ class Selection:
 
     def text(self) -> str:
         """The selected part: as many lines as the source, then instantiations of templates."""
-        unused = [*self._unused_includes(), *filter(_is_host_pragma, self._items.directives)]
+        unused = [*self._unused_includes(), *filter(is_host_pragma, self._items.directives)]
         blanks = [*self._hiding(), *(_span(one) for one in unused)]
         starts = [one.start for one in self._items.directives]
         for item in self._items.items:
@@ -150,6 +152,7 @@ class Selection:
         name of something in a kernel.
         """
         before = (frozenset(self._kept), self._instantiates)
+        self.withdraw_assertions(errors)
         self._drop(sorted(error.line for error in errors))
         named = {word for error in errors for word in _QUOTED.findall(error.message)}
         missing = {item for word in named - {"main"} for item in self._index.get(word, ())}
@@ -158,6 +161,32 @@ class Selection:
         if any(error.line > self._source.count("\n") + 1 for error in errors):
             self._instantiates = frozenset(self._kept) != before[0]
         return before != (frozenset(self._kept), self._instantiates)
+
+    def failed_assertions(self, errors: Sequence[Finding]) -> tuple[Finding, ...]:
+        """Return the errors of static assertions that are false, not just about what is missing."""
+        failed = [error for error in errors if "static assertion failed" in error.message]
+        others = sorted(
+            error.line for error in errors
+            if error not in failed and not _OF_HOST_CODE.search(error.message)
+        )  # fmt: skip
+        return tuple(
+            error for error in failed
+            if not any(map(partial(_is_at, others), self._reached(
+                item for item in self._items.items if _is_at([error.line], item)
+            )))
+        )  # fmt: skip
+
+    def withdraw_assertions(self, errors: Sequence[Finding]) -> None:
+        """Set static assertions aside that reach an error, and what only these reach."""
+        lines = sorted(error.line for error in errors)
+        remain = [
+            item for item in self._kept
+            if self._is_assertion(item)
+            and not any(one in self._dropped or _is_at(lines, one) for one in self._reached([item]))
+        ]  # fmt: skip
+        self._kept -= self._asserted
+        self._asserted &= self._reached(remain)
+        self._kept |= self._asserted
 
     def lost(self, errors: Iterable[Finding]) -> bool:
         """Whether errors are about names of items that `learn` removed: they were needed."""
@@ -169,8 +198,7 @@ class Selection:
         called = {name for item in self._kept for name in item.called}
         wanted = self._reached(item for item in self._items.items if self._is_wanted(item))
         for item in self._kept:
-            number = bisect_left(lines, item.line)
-            if number == len(lines) or lines[number] > item.last_line:
+            if not _is_at(lines, item):
                 continue
             if self._is_device(item):  # perhaps of a library that is not here
                 is_needed = item in wanted or not self.unknown
@@ -191,6 +219,9 @@ class Selection:
         if _used_namespace(item):
             return True
         return self._is_device(item) and HOST not in marks
+
+    def _is_assertion(self, item: Item) -> bool:
+        return item.first in self._assertions
 
     def _is_wanted(self, item: Item) -> bool:
         names = {spec.name for spec in self._wanted}
@@ -290,19 +321,20 @@ class Selection:
         declared = {d.name: d.parameters for d in declarations(parse(code(text))) if d.template}
         for item in sorted(templates, key=lambda i: i.start):
             if item.name not in explicit and item.is_function and item.name in declared:
-                types = tuple(type_ for type_, _ in declared[item.name])
-                yield from self._instances(item, types)
+                yield from self._instances(item, tuple(of for of, _ in declared[item.name]))
 
     def _instances(self, item: Item, types: tuple[str, ...]) -> Iterator[str]:
-        names = _template_parameters(item)
-        spec = next((s for s in self._wanted if s.name == item.name), None)
-        spec = spec or (self._wanted[0] if len(self._wanted) == 1 else None)
-        deduced = _deduced(names, types, spec)
+        from grader.compile.templates import deduced_types, substituted, template_parameters
+
+        names = template_parameters(item)
+        alone = self._wanted[0] if len(self._wanted) == 1 else None
+        spec = next((s for s in self._wanted if s.name == item.name), alone)
+        deduced = deduced_types(names, types, spec)
         name = "::".join([*filter(None, item.scope), item.name])
         for written in self._items.launches.get(item.name, ("",))[:MAX_INSTANTIATIONS]:
             given = [self._constant(one.strip()) for one in written.split(",") if one.strip()]
             values = {**deduced, **dict(zip(names, given, strict=False))}
-            inside = ", ".join(_substituted(type_, values) for type_ in types)
+            inside = ", ".join(substituted(type_, values) for type_ in types)
             arguments = f"<{', '.join(given)}>" if given else ""
             yield f"template __global__ void {name}{arguments}({inside});"
 
@@ -319,6 +351,12 @@ class Selection:
         for match in _CONSTANT.finditer(self._items.text):
             found.setdefault(match[1], match[2])
         return found
+
+
+def _is_at(lines: list[int], item: Item) -> bool:
+    """Whether one of these lines, which are sorted, is of an item."""
+    number = bisect_left(lines, item.line)
+    return number < len(lines) and lines[number] <= item.last_line
 
 
 def _index(items: Iterable[Item]) -> dict[str, list[Item]]:
@@ -344,12 +382,6 @@ def _is_mentioned(header: str, words: set[str]) -> bool:
     return not slash or folder in ("nv", *words) or header.startswith("crt/")
 
 
-def _is_host_pragma(directive: Directive) -> bool:
-    """Whether a #pragma is for a compiler of the host: nvcc's and NVRTC's warn of it."""
-    words = directive.text.replace("(", " ").split()[:1]
-    return directive.name == "pragma" and not _HOST_PRAGMAS.isdisjoint(words)
-
-
 def _span(directive: Directive) -> tuple[int, int]:
     return directive.start, directive.end
 
@@ -366,35 +398,3 @@ def _ranges(lines: list[tuple[int, int]], kept: list[int]) -> Iterator[str]:
     for first, last in merged:
         yield word + (f"{first}" if first == last else f"{first}-{last}")
         word = ""
-
-
-def _template_parameters(item: Item) -> list[str]:
-    """The names of a template's parameters."""
-    names, depth, word, defaulted = [], 0, "", False
-    for token, _ in item.head[1:]:
-        depth += (token == "<") - (token == ">")
-        if token in (",", ">", "=") and depth <= 1 and not defaulted and is_name(word):
-            names.append(word)
-        defaulted = token == "=" or (defaulted and token != ",")
-        if depth == 0:
-            break
-        word = token
-    return names
-
-
-def _deduced(
-    names: Sequence[str], types: tuple[str, ...], spec: KernelSpec | None
-) -> dict[str, str]:
-    """The types that the lab's arguments give to a template's parameters."""
-    found: dict[str, str] = {}
-    if spec is None or len(spec.parameters) != len(types):
-        return found
-    for own, (required, _) in zip(types, spec.parameters, strict=True):
-        base = re.sub(r"\bconst\b|[*&\s]", " ", own).strip()
-        if base in names:
-            found.setdefault(base, re.sub(r"\bconst\b|[*&]", " ", required).strip())
-    return found
-
-
-def _substituted(type_: str, values: Mapping[str, str]) -> str:
-    return _WORD.sub(lambda word: values.get(word[0], word[0]), type_)

@@ -91,11 +91,14 @@ class Installation:
         libraries: The folder of its libraries.
         release: Its release, such as "13.0.88".
         headers: The folders of the toolkit's headers; none when their wheels are not installed.
+        contents: What those folders hold, wherever they are: the releases of NVIDIA's wheels, and
+            the folders that are not from a wheel.
     """
 
     libraries: Path
     release: str
     headers: tuple[Path, ...]
+    contents: tuple[str, ...] = ()
 
 
 def installation() -> Installation:
@@ -107,10 +110,11 @@ def installation() -> Installation:
     spec = importlib.util.find_spec("nvidia")
     folders = [Path(folder) for folder in (spec and spec.submodule_search_locations or ())]
     roots = [folder / f"cu{RELEASE.partition('.')[0]}" for folder in folders]
-    for folder, root in zip(folders, roots, strict=True):
+    for root in roots:
         if (root / "lib" / _library()).exists():
             headers = _headers([root, *(other for other in roots if other != root)])
-            return Installation(root / "lib", _release(folder.parent), headers)
+            contents = _contents(folders, headers)
+            return Installation(root / "lib", _release(contents), headers, contents)
     raise MachineFault(f"NVRTC {RELEASE}, the CUDA compiler, is not installed", fix=INSTALL)
 
 
@@ -165,10 +169,24 @@ def _library() -> str:
     return f"libnvrtc.so.{RELEASE.partition('.')[0]}"
 
 
-def _release(site: Path) -> str:
-    """The wheel's version from its folder's name; reading the metadata would take 10 ms."""
-    records = sorted(site.glob(f"nvidia_cuda_nvrtc-{RELEASE}.*.dist-info"))
-    return records[-1].name.split("-")[1].removesuffix(".dist") if records else RELEASE
+def _contents(folders: Sequence[Path], headers: Sequence[Path]) -> tuple[str, ...]:
+    """Return the wheels of NVIDIA with their versions, and the folders of headers of no wheel.
+
+    The version is from the name of the wheel's record; reading the metadata would take 10 ms.
+    """
+    found: list[str] = []
+    for folder in folders:
+        wheels = sorted(path.stem for path in folder.parent.glob("nvidia_*.dist-info"))
+        within = [] if wheels else [str(place) for place in headers if folder in place.parents]
+        found += wheels or within
+    apart = [place for place in headers if not any(folder in place.parents for folder in folders)]
+    return (*found, *map(str, apart))
+
+
+def _release(contents: Iterable[str]) -> str:
+    """The version of NVRTC's wheel."""
+    ours = f"nvidia_cuda_nvrtc-{RELEASE}."
+    return next((name.split("-")[1] for name in contents if name.startswith(ours)), RELEASE)
 
 
 def _headers(roots: Sequence[Path]) -> tuple[Path, ...]:

@@ -210,3 +210,24 @@ def _without_contents(token: re.Match[str]) -> str:
 
 def _blank(text: str, end: str = "\n") -> str:
     return end.join(" " * len(line) for line in re.split(f"[\n{_INNER}]", text))
+
+
+_INCLUDES = ("include", "include_next", "import")
+_HOST_PRAGMAS = frozenset(("comment", "warning", "once", "GCC", "clang", "omp", "region",
+                           "endregion", "message", "intel", "STDC", "acc"))  # fmt: skip
+
+
+def header_of(directive: Directive) -> str:
+    """Return the header that an #include names; "" for another directive."""
+    return directive.text.split(">")[0].strip('<>" ').split('"')[0] if is_include(directive) else ""
+
+
+def is_include(directive: Directive) -> bool:
+    """Return whether the directive includes a file."""
+    return directive.name in _INCLUDES
+
+
+def is_host_pragma(directive: Directive) -> bool:
+    """Return whether a #pragma is for a compiler of the host: nvcc's and NVRTC's warn of it."""
+    words = directive.text.replace("(", " ").split()[:1]
+    return directive.name == "pragma" and not _HOST_PRAGMAS.isdisjoint(words)

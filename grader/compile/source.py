@@ -16,7 +16,6 @@ findings; one that the machine causes is a MachineFault.
 
 from __future__ import annotations
 
-import re
 import time
 from contextlib import suppress
 from dataclasses import replace
@@ -41,7 +40,12 @@ from grader.compile.host_code import ROUNDS, Selection
 from grader.compile.nvrtc import COMPILATION, Installation, installation
 from grader.compile.preprocessor import code, kernel_words
 from grader.compile.program import Kernel, Program
-from grader.compile.source_text import decode_source, nested_launch, refuse_forbidden_code
+from grader.compile.source_text import (
+    compiled_name,
+    decode_source,
+    nested_launch,
+    refuse_forbidden_code,
+)
 from grader.compile.syntax import Tree, parse
 from grader.faults import CHECK_RESOURCES, MachineFault, StudentFault
 from grader.labs.model import KernelSpec
@@ -60,17 +64,9 @@ CRASHES = 2
 _STEP = "grader.compile.nvrtc:compile_variants"
 _CONTROL = "grader.compile.nvrtc:compile_known_source"
 
-_UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f\"\\\\]")  # in a file's name
 _INCLUDE = Path(__file__).parent / "include"
-_TOOLKIT = (
-    "cooperative_groups",
-    "cuda_fp16.h",
-    "cuda_bf16.h",
-    "mma.h",
-    "cuda/",
-    "cuda_pipeline",
-    "cub/",
-)
+_TOOLKIT = ("cooperative_groups", "cuda_fp16.h", "cuda_bf16.h", "mma.h", "cuda/", "cuda_pipeline",
+            "cub/")  # fmt: skip
 _TOOLKIT_WHEELS = (
     'python -m pip install "nvidia-cuda-runtime==13.0.*" "nvidia-cuda-cccl==13.0.*" '
     '"nvidia-cuda-crt==13.0.*"'
@@ -126,7 +122,7 @@ def compile_source(
         MachineFault: The compiler is missing, or the machine ended it.
     """
     started = time.perf_counter()
-    name = _UNPRINTABLE.sub("_", Path(file).name) or "kernel.cu"
+    name = compiled_name(file)
     text = decode_source(source, name)
     refuse_forbidden_code(text, name)
     compiler = installation()
@@ -156,6 +152,9 @@ def _device_program(
         if isinstance(program, Program):
             return _with_hidden_kernels(program, selection, compilation, wanted)
         first = program
+        if selection.failed_assertions(first.findings):
+            raise first
+        selection.withdraw_assertions(first.findings)
     for _ in range(ROUNDS):
         if (reduced := selection.text()) == text and first is not None:
             break
@@ -164,6 +163,8 @@ def _device_program(
             if first is not None and not (program.kernels or selection.has_host_code):
                 break  # what does not compile was all that there is
             return replace(program, notes=tuple(filter(None, [selection.note()])))
+        if failed := selection.failed_assertions(program.findings):
+            raise _compile_fault(failed)
         if first is None or not selection.lost(program.findings):
             first = first if first is not None and not selection.has_host_code else program
         if not selection.learn(program.findings):
@@ -205,7 +206,9 @@ class _Compilation:
         if nested := nested_launch(text, self.name, tree):
             return student_fault((nested,), nested.message)
         variants = _variants(self.architecture, self.compiler)
-        key = cache_key(FORMAT, text, self.name, variants, self.compiler.release, _headers())
+        # The key has what the folders hold: another checkout or environment shares the entries.
+        options = {k: [o for o in own if not o.startswith("-I")] for k, own in variants.items()}
+        key = cache_key(FORMAT, text, self.name, options, self.compiler.contents, _headers())
         known = load(self.cache, key)
         how = (variants, self.compiler, self.limits, self.confine)
         reply = known or _compiled(text, self.name, *how)
@@ -371,11 +374,7 @@ def _program(
 
 
 def _failure(
-    raw: _Raw,
-    debug_kernels: tuple[Kernel, ...],
-    text: str,
-    name: str,
-    compiler: Installation,
+    raw: _Raw, debug_kernels: tuple[Kernel, ...], text: str, name: str, compiler: Installation
 ) -> StudentFault | MachineFault:
     """Why it did not compile; one message where that explains more than the compiler's many."""
     missing = missing_header(raw.log)

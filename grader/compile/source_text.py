@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from pathlib import Path
 
 from grader.compile.diagnostics import error_at, student_fault
 from grader.compile.functions import Function, functions
@@ -25,6 +26,7 @@ from grader.launch import Finding
 
 MAX_BYTES = 256 << 10
 
+_REPLACED = re.compile('^-|[\x00-\x1f\x7f"\\\\\ud800-\udfff]')  # in a file's name
 _BOM = b"\xef\xbb\xbf"
 _HEADER = re.compile(r"""(?:<([^>\n]*)>|"([^"\n]*)")""")
 _HEADER_SUFFIXES = (".h", ".hpp", ".cuh", ".hxx")
@@ -33,6 +35,11 @@ _CONTROL = re.compile(r"[\x01-\x08\x0e-\x1f\x7f]")
 _DEVICE = frozenset({"__global__", "__device__"})
 _RUNTIME = re.compile(r"cuda[A-Z]\w*")
 _STREAM = frozenset({"cout", "cerr", "vector", "string", "chrono", "unique_ptr"})
+
+
+def compiled_name(file: str) -> str:
+    """Return a file's name as the compiler takes it, and as findings have it."""
+    return _REPLACED.sub("_", Path(file).name) or "kernel.cu"
 
 
 def decode_source(source: bytes, file: str) -> str:

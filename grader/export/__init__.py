@@ -1,7 +1,7 @@
 """Exports: grades in the formats that other systems read, one module per format.
 
-In: ExportRow values (`formats`). Out: the document as text. A format is found by its name; Module
-`github_classroom` is the format `github-classroom`. A format module has
+In: ExportRow values (`formats`). Out: the document as text. A format is found by its name: module
+`classroom50` is the format `classroom50`. A format module has
 
     export(rows, options) -> str       the document; its docstring is the format's line in the list
     row_problem(row, options) -> str   why a row cannot be exported, "" when it can

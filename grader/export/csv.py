@@ -44,8 +44,8 @@ def _line(row: ExportRow, checks: tuple[str, ...]) -> list[str]:
         spreadsheet_safe(status),
         spreadsheet_safe(row.note),
         *(_mark(results.get(name)) for name in checks),
-        main_finding(grade) if grade else "",
-        grade.submission_sha256 if grade else "",
+        spreadsheet_safe(main_finding(grade)) if grade else "",
+        spreadsheet_safe(grade.submission_sha256) if grade else "",
     ]
 
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import pkgutil
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import field, replace
 from importlib import import_module
 from pathlib import PurePath
 from types import ModuleType
@@ -29,6 +29,15 @@ WHY = {
     "waiting": "not graded yet: run `grader batch` again to continue",
 }
 """Why an entry of a gradebook has no points, by its status."""
+
+RETIRED = {
+    "github-classroom": (
+        "GitHub Classroom was retired on August 28, 2026: there is no service to export to",
+        "use `classroom50-autograder` for Classroom 50, or `github-template` for a repository that "
+        "grades with GitHub Actions (handouts/exports.md)",
+    )
+}
+"""Formats of services that have ended: why, and what to use."""
 
 SEVERAL_GRADES = "more than one grade of this student: export from a gradebook, which selects one"
 NOT_IN_ROSTER = "not in the roster, so not in the course: fix the roster, or add the student to it"
@@ -72,12 +81,13 @@ class Options:
 
     `column` is the title of the assignment's column, "" for the lab's name. `identifier` is the
     one by which Moodle finds students: "email" or "id". `hidden_feedback` is what students read
-    about hidden cases.
+    about hidden cases. `run` has the variables of the service that runs the grader.
     """
 
     column: str = ""
     identifier: str = "email"
     hidden_feedback: HiddenFeedback = "score"
+    run: Mapping[str, str] = field(default_factory=dict)
 
 
 def row_from_grade(
@@ -157,6 +167,9 @@ def find_format(name: str) -> Format:
     known = {format.name: format for format in map(_format, _modules()) if format}
     if name in known:
         return known[name]
+    if name in RETIRED:
+        what, fix = RETIRED[name]
+        raise LabFault(what, fix=fix)
     fix = did_you_mean(name, known) or f"the formats there are: {', '.join(known)}"
     raise LabFault(f"there is no export format `{name}`", fix=fix)
 

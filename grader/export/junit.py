@@ -52,7 +52,7 @@ def _suite(grade: Grade, student: str) -> ET.Element:
     for attribute, tag in COUNTED.items():
         suite.set(attribute, str(sum(case.find(tag) is not None for case in cases)))
     suite.set("time", f"{grade.provenance.seconds:.3f}")
-    suite.set("timestamp", grade.provenance.started.removesuffix("Z"))
+    suite.set("timestamp", xml_safe(grade.provenance.started.removesuffix("Z")))
     suite.extend(cases)
     return suite
 

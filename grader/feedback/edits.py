@@ -395,6 +395,6 @@ def _compares_twice(chain: Node) -> bool:
 
 def diff_of(source: Source, edit: Edit, file: str) -> str:
     """Return an edit as a unified diff."""
-    before = source.text.splitlines(keepends=True)
-    after = edit.applied(source.data).splitlines(keepends=True)
-    return "".join(unified_diff(before, after, file, file, n=1))
+    texts = (source.text, edit.applied(source.data))  # in the compiler's lines
+    old, new = ([f"{row}\n" for row in one.removesuffix("\n").split("\n")] for one in texts)
+    return "".join(unified_diff(old, new, file, file, n=1))

@@ -24,22 +24,15 @@ from grader.compile.signature import check_variable, with_lab_kernels
 from grader.compile.source import compile_source, nvrtc_options
 from grader.compile.syntax import Node
 from grader.faults import LabFault, MachineFault, StudentFault
-from grader.feedback.edits import (
-    LOOPS,
-    Edit,
-    Source,
-    covering,
-    enclosing,
-    is_inside,
-)
+from grader.feedback.edits import LOOPS, Edit, Source, covering, enclosing, is_inside
 from grader.feedback.evidence import Evidence as Seen
 from grader.grading.cases import RunOptions, expected_answer, run_cases
-from grader.grading.pipeline import work_measure
+from grader.grading.pipeline import exceeds_limits, work_measure
 from grader.grading.run import simulator_memory
 from grader.labs.cases import prepare_case
 from grader.labs.model import Case, Lab, PreparedCase
 from grader.launch import Finding, pack_launches
-from grader.sandbox.call import Limits, Reply, SandboxFailure, run_sandboxed
+from grader.sandbox.call import KeptChild, Limits, Reply, SandboxFailure, run_sandboxed
 from grader.simulator.ptx.model import function_name
 
 PROCESSES = 2
@@ -92,11 +85,18 @@ class FixSearch:
         One that leaves nothing to improve is preferred. While only doubtful ones are right, the
         search goes on for one round more.
         """
-        request, arrays, limits = self.request()
+        with KeptChild() as first, KeptChild() as second:  # they stay from round to round
+            return self.search(source, edits, seen, (first, second))
+
+    def search(
+        self, source: Source, edits: Sequence[Edit], seen: Seen, children: Sequence[KeptChild]
+    ) -> Edit | None:
+        """Search with the children that try the edits."""
+        shared = self.request()
         rest, waiting, late = iter(edits), list[Edit](), False
         for size in ROUNDS:
             chunk = tuple(islice(rest, min(size, MORE) if late else size))
-            waiting += self.tried(source, chunk, request, arrays, limits)
+            waiting += self.tried(source, chunk, shared, children)
             doubts = [doubt(source, edit, seen) for edit in waiting]
             if waiting and (late or min(doubts) == 0):
                 ranked = sorted(range(len(waiting)), key=lambda k: (doubts[k], k))
@@ -161,20 +161,22 @@ class FixSearch:
         return sorted(cases, key=lambda c: (c.case.name not in wrong, _size(c)))
 
     def tried(
-        self, source: Source, edits: Sequence[Edit], request: dict[str, Any],
-        arrays: Mapping[str, Any], limits: Limits,
+        self, source: Source, edits: Sequence[Edit],
+        shared: tuple[dict[str, Any], Mapping[str, Any], Limits], children: Sequence[KeptChild],
     ) -> Iterator[Edit]:  # fmt: skip
         """Yield the edits that are right in a trial, in their order."""
-        parts = [edits[k::PROCESSES] for k in range(PROCESSES)]
+        request, arrays, limits = shared
+        parts = [edits[k :: len(children)] for k in range(len(children))]
 
-        def outcome(part: Sequence[Edit]) -> list[bool]:
+        def outcome(part: Sequence[Edit], child: KeptChild) -> list[bool]:
             sources = [edit.applied(source.data) for edit in part]
             asked = {**request, "sources": sources}
-            reply = run_explaining("grader.feedback.trials:run", asked, arrays, limits)
+            step = "grader.feedback.trials:run"
+            reply = run_explaining(step, asked, arrays, limits, child) if part else None
             return [bool(right) for right in reply.value] if reply else []
 
         with ThreadPoolExecutor(min(PROCESSES, self.options.parallel_jobs)) as pool:
-            outcomes = list(pool.map(outcome, [part for part in parts if part]))
+            outcomes = list(pool.map(outcome, parts, children))
         self.trials += sum(map(len, outcomes))
         right = {
             part[k]
@@ -189,12 +191,15 @@ class FixSearch:
         lab = self.evidence.lab
         cases = [run.case for run in self.evidence.runs if run.case.name not in _calls(lab)]
         options = replace(self.options, measure=work_measure(self.checks))
+        needs_all = not any(f.kind in CORRECTNESS for f in errors_of(self.before))
         try:
             file, kernels = self.evidence.program.file, lab.kernels
             program = compile_source(text.encode(), file, wanted=kernels, cache=None)
             program = with_lab_kernels(program, kernels)
             for variable in lab.globals:
                 check_variable(program, variable)
+            if needs_all and exceeds_limits(self.checks, program, self.evidence.largest):
+                return ""
             runs = run_cases(lab, program, cases, options)
         except (StudentFault, LabFault):
             return ""
@@ -241,7 +246,7 @@ def doubt(source: Source, edit: Edit, evidence: Seen) -> int:
     if any((clue.kind, clue.line) == (edit.kind, edit.line) for clue in evidence.clues):
         return 0
     after = edit.applied(source.data)
-    usual = _unusual(source.text) - _unusual(after)
+    usual = len(_UNUSUAL.findall(source.text)) - len(_UNUSUAL.findall(after))
     if usual:
         return 2 if usual < 0 else 0
     old = [source.data[start:end].decode(errors="replace") for start, end, _ in edit.changes]
@@ -320,10 +325,6 @@ def _is_step(sign: Node) -> bool:
     return right is not None and right.text == "1"
 
 
-def _unusual(text: str) -> int:
-    return sum(1 for _ in _UNUSUAL.finditer(text))
-
-
 def _guards_a_loop(source: Source, edit: Edit) -> bool:
     """Return whether an edit adds a comparison to the condition of a loop."""
     start, end, new = edit.changes[0]
@@ -333,8 +334,9 @@ def _guards_a_loop(source: Source, edit: Edit) -> bool:
 
 
 def run_explaining(
-    step: str, request: Any, arrays: Mapping[str, Any], limits: Limits
-) -> Reply | None:
+    step: str, request: Any, arrays: Mapping[str, Any], limits: Limits,
+    kept: KeptChild | None = None,
+) -> Reply | None:  # fmt: skip
     """Run a step that only explains a grade; None where it reaches a limit: no grade depends on it.
 
     A fault of this machine may pass, so there are ATTEMPTS. A limit that was reached does not: an
@@ -346,7 +348,7 @@ def run_explaining(
     failures: list[MachineFault] = []
     while len(failures) < ATTEMPTS:
         try:
-            return run_sandboxed(step, request, arrays, limits=limits)
+            return run_sandboxed(step, request, arrays, limits=limits, kept=kept)
         except SandboxFailure as failure:
             if failure.caused_by_child or failure.signal:
                 return None

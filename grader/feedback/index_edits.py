@@ -337,7 +337,7 @@ def unroll_edits(source: Source) -> Iterator[Edit]:
 def whole_index_edits(source: Source) -> Iterator[Edit]:
     """`blockIdx.x * blockDim.x + threadIdx.x` as the value of a variable; then of all of them."""
     for kernel in source.kernels:
-        changes = []
+        changes, lines = [], []
         for node in kernel.walk("init_declarator"):
             value = node.part("value")
             axes = {*re.findall(r"threadIdx\.([xyz])", value.text)} if value is not None else set()
@@ -348,11 +348,11 @@ def whole_index_edits(source: Source) -> Iterator[Edit]:
             if f"blockIdx.{axis} *" in value.text:
                 continue  # one word of it is wrong, if anything
             changes.append(change)
+            lines.append(value.line)
             cost = int("blockIdx" not in value.text and f"blockIdx.{axis}" in kernel.body.text)
             yield Edit("wrong-index", node.line, (change,), cost)
         if len(changes) > 1:
-            line = kernel.tree.data[: changes[0][0]].count(b"\n") + 1
-            yield Edit("wrong-index", line, tuple(changes), int("blockIdx" in kernel.body.text))
+            yield Edit("wrong-index", lines[0], tuple(changes), int("blockIdx" in kernel.body.text))
 
 
 def twin_edits(source: Source) -> Iterator[Edit]:

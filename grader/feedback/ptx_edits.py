@@ -139,7 +139,7 @@ def insert_slots(f: Function) -> Function:
     for i in f.body:
         moved.append(len(body))
         body.append(i)
-        names = targets(i) if i.guard is None and line_of(i) and not i.library else []
+        names = targets(i) if i.guard is None and line_of(i) and not i.library else ()
         width = f.registers.get(names[0], "") if len(names) == 1 else ""
         sets = i.op.split(".")[0] in _SETS and addresses.isdisjoint(names)
         if sets and width in ("b32", "b64"):

@@ -1,18 +1,19 @@
 """Try edits of a submission's source: compile each, and run it on the public cases.
 
 `run` is the entry point of the sandbox. A trial costs some milliseconds, because the compiler takes
-most of its time for what all sources share: BATCH edited sources are compiled as one text, each in
-a namespace of its own. A source that does not compile there is compiled alone. A trial ends at the
-first launch that is wrong. Nothing here decides that an edit is a fix: what is right here is graded
-by the usual pipeline afterwards (grader.feedback.fixes).
+most of its time for what all sources share: COMPILED edited sources are compiled as one text, each
+in a namespace of its own. A source that does not compile there is compiled alone. A trial ends at
+the first launch that is wrong. Nothing here decides that an edit is a fix: what is right here is
+graded by the usual pipeline afterwards (grader.feedback.fixes).
 """
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +33,10 @@ from grader.simulator.ptx.model import Module, PtxError
 from grader.simulator.ptx.parser import parse
 
 BATCH = 12
-"""The sources that are compiled as one text."""
+"""The sources that are tried before `run` looks whether one of them is right."""
+
+COMPILED = 4 * BATCH
+"""The sources that are compiled as one text, at most."""
 
 ATTEMPTS = 3
 """Compilations of one batch, each without the sources that had errors in the one before."""
@@ -55,7 +59,7 @@ class Trials:
         launches: The launches with their correct outputs, in the order in which they are tried.
         steps: The warp instructions that a block may execute.
         names: The submission's name of each kernel that the lab asks for.
-        definedness: Whether to detect reads of undefined variables, which takes longer.
+        definedness: Whether to detect reads of undefined variables, too.
     """
 
     compiler: Nvrtc
@@ -65,23 +69,37 @@ class Trials:
     names: Mapping[str, str]
     definedness: bool
 
-    def batch(self, sources: Sequence[str]) -> list[bool]:
-        """Return whether each source computes the correct outputs without a report."""
+    def outcomes(self, sources: Sequence[str]) -> Iterator[bool]:
+        """Yield whether each source computes the correct outputs without a report, in turn."""
+        modules = self.together(sources)
+        if modules is not None:
+            yield from (module is not None and self.computes(module) for module in modules)
+        elif len(sources) > BATCH:
+            for batch in _batches(sources, BATCH):
+                yield from self.outcomes(batch)
+        else:
+            yield from map(self.alone, sources)
+
+    def together(self, sources: Sequence[str]) -> Iterable[Module | None] | None:
+        """Compile sources as one text.
+
+        Returns the module of each source, None for one that does not compile; None where what
+        is wrong cannot be told from the others.
+        """
         left = list(range(len(sources)))
         for _ in range(ATTEMPTS):
             text = "".join(_in_namespace(sources[k], k) for k in left)
             compiled = self.compiler.compile(text.encode(), "batch.cu", self.options)
             if compiled.code == SUCCESS:
-                module = _parsed(compiled.ptx)
-                if module is None:
-                    break
-                passed = {k for k in left if self.computes(_only(module, k))}
-                return [k in passed for k in range(len(sources))]
+                if (whole := _parsed(compiled.ptx)) is None:
+                    return None
+                count = range(len(sources))
+                return (_only(whole, k) if k in left else None for k in count)
             wrong = {int(number) for number in _ERROR.findall(compiled.log)}
             if not wrong:
-                break
+                return None
             left = [k for k in left if k not in wrong]
-        return [self.alone(source) for source in sources]
+        return None
 
     def alone(self, source: str) -> bool:
         """Return the same for one source, compiled as it is."""
@@ -90,7 +108,17 @@ class Trials:
         return module is not None and self.computes(module)
 
     def computes(self, module: Module) -> bool:
-        """Return whether the kernels of a module compute the correct outputs."""
+        """Return whether the kernels of a module compute the correct outputs.
+
+        To detect undefined variables adds reports and removes none, and makes decoding take twice
+        as long: only what is right without it is run with it.
+        """
+        return self.runs(module, definedness=False) and (
+            not self.definedness or self.runs(module, definedness=True)
+        )
+
+    def runs(self, module: Module, *, definedness: bool) -> bool:
+        """Return whether all launches end without a report and with the correct outputs."""
         machines: dict[str, Machine] = {}
         limits = Limits(self.steps, LAUNCH_SECONDS, stop_at_error=True)
         try:
@@ -98,7 +126,7 @@ class Trials:
                 name = expected.launch.kernel
                 if name not in machines:
                     symbol = _symbol(module, self.names.get(name, name))
-                    image = decode(module, symbol, core().known, definedness=self.definedness)
+                    image = decode(module, symbol, core().known, definedness=definedness)
                     machines[name] = Machine(module, image)
                 raw = machines[name].run(expected.launch, limits, False)
                 if not is_right(raw, expected):
@@ -154,9 +182,9 @@ def _symbol(module: Module, kernel: str) -> str:
     return found
 
 
-def _batches(sources: Sequence[str]) -> Iterator[Sequence[str]]:
-    for start in range(0, len(sources), BATCH):
-        yield sources[start : start + BATCH]
+def _batches(sources: Sequence[str], size: int) -> Iterator[Sequence[str]]:
+    for start in range(0, len(sources), size):
+        yield sources[start : start + size]
 
 
 def run(request: Any, arrays: Mapping[str, NDArray[Any]]) -> tuple[list[bool], Arrays]:
@@ -174,8 +202,10 @@ def run(request: Any, arrays: Mapping[str, NDArray[Any]]) -> tuple[list[bool], A
     given = launches, request["steps"], request["names"], request["definedness"]
     trials = Trials(compiler, request["options"], *given)
     tried: list[bool] = []
-    for batch in _batches(request["sources"]):
-        tried += trials.batch(batch)
-        if any(tried):
-            break
+    for sources in _batches(request["sources"], COMPILED):
+        outcomes = trials.outcomes(sources)
+        while part := list(islice(outcomes, BATCH)):
+            tried += part
+            if any(part):
+                return tried, {}
     return tried, {}

@@ -338,7 +338,7 @@ def _other_start(kernel: Kernel, node: Node) -> Iterator[Edit]:
 def missing_else_edits(source: Source) -> Iterator[Edit]:
     """Zero where the condition of a store does not hold."""
     for kernel in source.kernels:
-        every: list[Change] = []
+        every, lines = list[Change](), list[int]()
         for guard in kernel.walk("if_statement"):
             body = guard.part("consequence")
             store = next(body.walk("assignment_expression"), None) if body is not None else None
@@ -347,10 +347,10 @@ def missing_else_edits(source: Source) -> Iterator[Edit]:
             left = store.field("left")
             if left.kind == "subscript_expression" and not kernel.array_of(left):
                 every.append((guard.end, guard.end, f" else {left.text} = 0;"))
+                lines.append(guard.last_line)
                 yield Edit("missing-else", body.line, (every[-1],))
         if len(every) > 1:
-            line = kernel.tree.data[: every[0][0]].count(b"\n") + 1
-            yield Edit("missing-else", line, tuple(every))
+            yield Edit("missing-else", lines[0], tuple(every))
 
 
 def type_edits(source: Source) -> Iterator[Edit]:

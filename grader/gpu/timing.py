@@ -142,15 +142,20 @@ def timing_kernels() -> Program:
 
 def max_pairs(plan: TimingPlan) -> int:
     """Return how many pairs the size of their outputs allows, at least MIN_PAIRS."""
-    one = sum(a.nbytes + 2 * GUARD for _, a in array_arguments(plan.launch) if a.read_back)
+    one = _buffer_bytes(plan, outputs=True)
     return min(plan.most, max(OUTPUT_BYTES // max(one, 1), MIN_PAIRS))
 
 
 def _reply_bytes(plan: TimingPlan, pairs: int) -> int:
     """Return the bytes of a reply: both kernels' outputs of each pair, inputs once, and numbers."""
-    sizes = [(a.nbytes + 2 * GUARD, a.read_back) for _, a in array_arguments(plan.launch)]
-    outputs = sum(size for size, read_back in sizes if read_back)
-    return 2 * pairs * outputs + sum(size for size, _ in sizes) + (4 << 20)
+    outputs, every = _buffer_bytes(plan, outputs=True), _buffer_bytes(plan, outputs=False)
+    return 2 * pairs * outputs + every + (4 << 20)
+
+
+def _buffer_bytes(plan: TimingPlan, *, outputs: bool) -> int:
+    """Return the bytes of one launch's buffers with their guard bands: `outputs`, or all."""
+    arrays = [a for _, a in array_arguments(plan.launch) if a.read_back or not outputs]
+    return sum(a.nbytes + 2 * GUARD for a in arrays)
 
 
 def _measure(

@@ -26,11 +26,15 @@ from typing import Any
 from sqlalchemy import Connection, Row, func, select, update
 
 from grader.gradebook.chain import record_event, storable
+from grader.gradebook.groups import counts_for
+from grader.gradebook.progress import record_progress
 from grader.gradebook.tables import attempt, grade, submission
 from grader.gradebook.values import (
+    MAX_FAULTS,
     Claim,
     GradeJson,
     ProposedChange,
+    failure,
     grade_digest,
     read_grade,
     verdict,
@@ -108,6 +112,8 @@ def claim(
         )
     )
     row_id = connection.execute(select(attempt.c.id).where(attempt.c.token == token)).scalar_one()
+    if not proposal:
+        record_progress(connection, stored_id, "started", now, attempt=number)
     return Claim(row_id, stored_id, token, number, key, worker, proposal)
 
 
@@ -188,6 +194,7 @@ def install(
         connection.execute(
             grade.insert().values(submission=stored_id, attempt=attempt_id, since=now)
         )
+    record_progress(connection, stored_id, "graded", now)
     after = _score(connection, attempt_id)
     record_attempt(
         connection, now, actor, action, stored_id, attempt_id, before=before, after=after,
@@ -227,8 +234,9 @@ def fault(connection: Connection, held: Claim, why: GradeJson | str, now: dateti
     Returns:
         The number of system errors under this key.
     """
-    if _is_newest(connection, held):
-        text = why if isinstance(why, str) else "the grade is incomplete"
+    counts = _is_newest(connection, held)
+    if counts:
+        text = why if isinstance(why, str) else failure(why)
         values = {} if isinstance(why, str) else _grade_values(held, why)
         _end_attempt(connection, held.attempt, "fault", now, reason=storable(text), **values)
         record_attempt(
@@ -236,33 +244,47 @@ def fault(connection: Connection, held: Claim, why: GradeJson | str, now: dateti
         )
     lane = (attempt.c.submission == held.submission) & (attempt.c.key == held.key)
     lane &= (attempt.c.proposal == held.proposal) & (attempt.c.state == "fault")
-    return connection.execute(select(func.count()).where(lane)).scalar_one()
+    count = connection.execute(select(func.count()).where(lane)).scalar_one()
+    if counts and not held.proposal:
+        record_progress(connection, held.submission, "fault", now, again=count < MAX_FAULTS)
+    return count
 
 
 def forgive(
-    connection: Connection, lab: str, students: Collection[str] | None, author: str, now: datetime
-) -> int:
+    connection: Connection, lab: str, students: Collection[str] | None, author: str, now: datetime,
+    proposal: str | None = None,
+) -> int:  # fmt: skip
     """Reset the count of system errors, so that the submissions are graded again.
+
+    With `proposal`, only those of one regrade, or of none when it is "". Nobody who watches a
+    submission hears of a regrade.
 
     Returns:
         The number of submissions.
     """
+    failed = attempt.c.state == "fault"
+    if proposal is not None:
+        failed &= attempt.c.proposal == proposal
     query = select(submission.c.id).where(submission.c.lab == lab)
     if students is not None:
-        query = query.where(submission.c.student.in_([storable(who) for who in students]))
-    faulted = attempt.c.submission.in_(query) & (attempt.c.state == "fault")
+        query = query.where(counts_for(students))
+    faulted = attempt.c.submission.in_(query) & failed
     ids = sorted(
         connection.execute(select(attempt.c.submission).where(faulted).distinct()).scalars()
     )
     for stored_id in ids:  # all of them before the first event, which locks the audit
         _lock(connection, stored_id)
     for stored_id in ids:
-        mine = (attempt.c.submission == stored_id) & (attempt.c.state == "fault")
+        mine = (attempt.c.submission == stored_id) & failed
+        shown = select(attempt.c.id).where(mine, attempt.c.proposal == "")
+        is_shown = connection.execute(shown).first() is not None
         last = select(func.max(attempt.c.id)).where(mine)
         record_attempt(
             connection, now, author, "forgive", stored_id, connection.execute(last).scalar_one()
         )
         connection.execute(update(attempt).where(mine).values(state="forgiven"))
+        if is_shown:
+            record_progress(connection, stored_id, "queued", now)
     return len(ids)
 
 

@@ -8,27 +8,38 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import UTC, datetime
 
-from sqlalchemy import select
+from sqlalchemy import Connection, select
 
-from grader.gradebook import attempts, chain, ledger, submissions
+from grader.faults import LabFault
+from grader.gradebook import attempts, chain, extensions, ledger, submissions
 from grader.gradebook import attempts as proposals
 from grader.gradebook import entries as counting
+from grader.gradebook.board import Board
 from grader.gradebook.course import Course
 from grader.gradebook.database import Database, connect, migrate
+from grader.gradebook.groups import Groups, apply_groups
 from grader.gradebook.ledger import Student
-from grader.gradebook.submissions import COLUMNS, MAX_FAULTS, NewSubmission, lab_query
+from grader.gradebook.people import People
+from grader.gradebook.progress import ProgressLog
+from grader.gradebook.submissions import COLUMNS, NewSubmission, lab_query
 from grader.gradebook.tables import student, submission
+from grader.gradebook.teaching import Teaching
 from grader.gradebook.values import (
+    MAX_FAULTS,
     AuditEvent,
     Claim,
     Entry,
+    Extension,
+    ExtensionRow,
     GradeJson,
+    Handed,
     Override,
     PointsChange,
     ProposedChange,
     Status,
     StoredSubmission,
 )
+from grader.gradebook.workers import Workers
 
 __all__ = [
     "AuditEvent",
@@ -64,6 +75,36 @@ class Gradebook:
     def name(self) -> str:
         """The database's URL without its password, or the file's path."""
         return self._database.name
+
+    @property
+    def people(self) -> People:
+        """The people of the course."""
+        return People(self._database, self._clock)
+
+    @property
+    def progress(self) -> ProgressLog:
+        """What happens to submissions until they are graded."""
+        return ProgressLog(self._database, self._clock)
+
+    @property
+    def teaching(self) -> Teaching:
+        """What staff and students say and decide about grades."""
+        return Teaching(self._database, self._clock)
+
+    @property
+    def workers(self) -> Workers:
+        """The workers that grade, and how the queue and the machine are."""
+        return Workers(self._database, self._clock)
+
+    @property
+    def board(self) -> Board:
+        """The leaderboards of its labs."""
+        return Board(self._database, self._clock)
+
+    @property
+    def groups(self) -> Groups:
+        """The students who submit together."""
+        return Groups(self._database, self._clock)
 
     def close(self) -> None:
         """Close the connections; the gradebook opens new ones when it is used again."""
@@ -170,14 +211,38 @@ class Gradebook:
         with self._database.writing() as connection:
             return attempts.fault(connection, claim, why, self._clock())
 
-    def forgive(self, lab: str, author: str, *, students: Collection[str] | None = None) -> int:
+    def forgive(
+        self, lab: str, author: str, *, students: Collection[str] | None = None,
+        proposal: str | None = None,
+    ) -> int:  # fmt: skip
         """Reset the count of system errors, so that the submissions are graded again.
+
+        Args:
+            lab: The lab.
+            author: Who has them graded again.
+            students: Whose submissions; None for all.
+            proposal: The regrade whose attempts failed, "" for those outside a regrade; None for
+                both.
 
         Returns:
             The number of submissions.
         """
         with self._database.writing() as connection:
-            return attempts.forgive(connection, lab, students, author, self._clock())
+            return attempts.forgive(connection, lab, students, author, self._clock(), proposal)
+
+    def retry_regrade(self, number: int, author: str) -> int:
+        """Have those submissions of a regrade graded again that ended with system errors.
+
+        Returns:
+            The number of submissions.
+
+        Raises:
+            LabFault: There is no such regrade, or it is decided.
+        """
+        one = self.teaching.regrade(number)
+        if one is None or one.state != "open":
+            raise LabFault(f"there is no open regrade {number}", fix="open the page again")
+        return self.forgive(one.lab, author, proposal=one.proposal)
 
     def changes(self, proposal: str) -> Sequence[ProposedChange]:
         """Return the old and new grades of a regrade by student, equal ones included."""
@@ -207,6 +272,25 @@ class Gradebook:
             chain.require_intact(connection)
             return counting.entries(connection, lab, course)
 
+    def entry(self, lab: str, student: str, *, course: Course | None = None) -> Entry:
+        """Return what counts for one student, without verifying the whole audit.
+
+        Raises:
+            LabFault: The course does not have the lab.
+        """
+        with self._database.reading() as connection:
+            return counting.entries(connection, lab, course, [student])[0]
+
+    def history(self, lab: str, student: str) -> Sequence[Handed]:
+        """Return a student's submissions of a lab, oldest first, each with its grade."""
+        with self._database.reading() as connection:
+            return submissions.history(connection, lab, student)
+
+    def grade(self, stored_id: int) -> GradeJson | None:
+        """Return the grade of a submission; None without one."""
+        with self._database.reading() as connection:
+            return submissions.grade_of(connection, stored_id)
+
     def override(
         self, lab: str, student: str, points: float | None, author: str, reason: str
     ) -> None:
@@ -217,6 +301,45 @@ class Gradebook:
         """
         with self._database.writing() as connection:
             ledger.set_override(connection, lab, student, points, author, reason, self._clock())
+
+    def extend(
+        self, lab: str, student: str, due: datetime | None, author: str, reason: str
+    ) -> None:
+        """Give a student another deadline in a lab; None removes it.
+
+        Raises:
+            LabFault: There is no such student, or no extension to remove.
+        """
+        with self._database.writing() as connection:
+            extensions.set_extension(connection, lab, student, due, author, reason, self._clock())
+
+    def extend_all(self, rows: Sequence[ExtensionRow], author: str) -> Sequence[ExtensionRow]:
+        """Set several extensions, all or none; return those that were not so before.
+
+        Raises:
+            LabFault: There is no such student.
+        """
+        with self._database.writing() as connection:
+            return extensions.extend_all(connection, rows, author, self._clock())
+
+    def extensions(self, lab: str) -> Mapping[str, Extension]:
+        """Return the extension that counts for each student of a lab, by the student's ID."""
+        with self._database.reading() as connection:
+            return extensions.extensions(connection, lab)
+
+    def apply(self, course: Course, author: str) -> Sequence[str]:
+        """Record the extensions and groups that course.yaml has now; return a line per change."""
+
+        def applied(connection: Connection, dry: bool) -> Sequence[str]:
+            now = self._clock()
+            steps = (extensions.apply_extensions, apply_groups)
+            return [line for s in steps for line in s(connection, course, author, now, dry=dry)]
+
+        with self._database.reading() as connection:
+            if not applied(connection, True):
+                return ()
+        with self._database.writing() as connection:
+            return applied(connection, False)
 
     def enroll(self, students: Sequence[Student], author: str) -> Sequence[str]:
         """Import a roster; return a line for each student who is new, changed or left."""

@@ -43,6 +43,18 @@ _KEYS = {
     "grade": ("submission",),
     "override": ("id",),
     "standing": ("lab", "student"),
+    "account": ("id",),
+    "extension": ("id",),
+    "request": ("id",),
+    "message": ("id",),
+    "comment": ("id",),
+    "release_rule": ("id",),
+    "choice": ("id",),
+    "regrade": ("id",),
+    "board_entry": ("lab", "student"),
+    "course_extension": ("id",),
+    "membership": ("id",),
+    "coauthor": ("id",),
 }
 
 _RECORDED = {
@@ -54,6 +66,18 @@ _RECORDED = {
     "grade": ("submission", "attempt", "since"),
     "override": ("id", "lab", "student", "points", "author", "reason", "at"),
     "standing": ("lab", "student", "points", "note", "at"),
+    "account": ("id", "email", "name", "role", "sections", "active"),
+    "extension": ("id", "lab", "student", "due", "author", "reason", "at"),
+    "request": ("id", "submission", "score", "most", "status", "at"),
+    "message": ("id", "request", "author", "staff", "body", "at"),
+    "comment": ("id", "submission", "line", "author", "body", "at", "removed"),
+    "release_rule": ("id", "lab", "moment", "held", "author", "reason", "at"),
+    "choice": ("id", "lab", "student", "submission", "author", "at"),
+    "regrade": ("id", "lab", "students", "state", "author", "reason", "at"),
+    "board_entry": ("lab", "student", "pseudonym", "folded", "hidden", "reason", "at"),
+    "course_extension": ("id", "lab", "student", "due", "reason", "at"),
+    "membership": ("id", "lab", "student", "team", "staff", "author", "reason", "at"),
+    "coauthor": ("id", "submission", "student", "since"),
 }  # fmt: skip
 """The columns that a record covers. A step of the migrations that changes them chains anew."""
 
@@ -302,8 +326,11 @@ def _grades() -> Select[Any]:
     return query.where(attempt.c.grade_json.is_not(None)).order_by(attempt.c.id)
 
 
-def chain_existing(connection: Connection, now: datetime) -> None:
-    """Chain the audit of a gradebook that had no chain, and record its rows in one new line."""
+def chain_existing(connection: Connection, kinds: Iterable[str], now: datetime) -> None:
+    """Chain the audit of a gradebook that had no chain, and record its rows in one new line.
+
+    `kinds` are the tables that it has.
+    """
     for number, body, _ in connection.execute(_grades()).all():
         digest = grade_digest(number, body)
         connection.execute(
@@ -314,8 +341,8 @@ def chain_existing(connection: Connection, now: datetime) -> None:
         previous = _digest(previous, *values)
         connection.execute(update(audit).where(audit.c.id == values[0]).values(digest=previous))
     rows = [
-        (kind, *row[: len(key)])
-        for kind, key in _KEYS.items()
+        (kind, *row[: len(_KEYS[kind])])
+        for kind in kinds
         for row in connection.execute(_rows(kind)).all()
     ]
     if rows or previous:

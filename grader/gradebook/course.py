@@ -1,7 +1,7 @@
 """A course: course.yaml read and checked, its roster, and its secret file.
 
-The pydantic models are the file's schema; `read_course` turns them into a frozen Course. The secret
-file is readable by its owner only; hidden inputs are drawn from it.
+The models of `course_schema` are the file's schema; `read_course` turns them into a frozen Course.
+The secret file is readable by its owner only; hidden inputs are drawn from it.
 """
 
 from __future__ import annotations
@@ -9,34 +9,51 @@ from __future__ import annotations
 import hashlib
 import hmac
 import os
-import re
 import secrets
 import stat
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import field
-from datetime import UTC, date, datetime
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
-
-from pydantic import BeforeValidator, Field, StrictInt, field_validator, model_validator
+from zoneinfo import ZoneInfo
 
 from grader import dataclass
 from grader.faults import LabFault, did_you_mean, file_fault
+from grader.gradebook.chain import storable
+from grader.gradebook.course_schema import (
+    MAX_TEAM,
+    CourseLab,
+    CourseModel,
+    LateRule,
+    PortalSettings,
+    read_moment,
+)
 from grader.gradebook.ledger import Student, match_students, read_roster
 from grader.gradebook.policy import (
     FeedbackPolicy,
     Grace,
     LabPolicy,
     Penalty,
+    Release,
     Rule,
     Span,
     later_moment,
-    read_span,
 )
+from grader.gradebook.values import ExtensionRow
 from grader.grading.record import HiddenFeedback
 from grader.labs.files import Document, read_document
-from grader.labs.schema import Label, Strict
+
+__all__ = [
+    "Course",
+    "CourseLab",
+    "CourseModel",
+    "LateRule",
+    "make_secret",
+    "read_course",
+    "read_moment",
+    "read_secret",
+    "secret_file",
+]
 
 COURSE_FILE = "course.yaml"
 DATABASE = "course.db"
@@ -90,151 +107,13 @@ def make_secret(path: Path) -> None:
         os.fsync(handle)
 
 
-_PERCENT = re.compile(r"(\d{1,3}(?:\.\d+)?) *%", re.ASCII)
-
-
-def read_share(value: Any) -> float:
-    """Parse `10%` as 0.1. Raises ValueError."""
-    match = _PERCENT.fullmatch(value) if isinstance(value, str) else None
-    if match is None or float(match[1]) > 100:
-        raise ValueError(f"`{value}` is not a share from 0% to 100%: write it as `10%`")
-    return float(match[1]) / 100
-
-
-def read_moment(value: Any) -> datetime:
-    """Parse a date with its time; without an offset it is local time. Raises ValueError."""
-    if isinstance(value, str):
-        try:
-            day = len(value.strip()) <= len("2027-03-28")
-            value = (date if day else datetime).fromisoformat(value.strip())
-        except ValueError as error:
-            raise ValueError(
-                f"write a date and a time such as `2027-03-28 23:59`: {error}"
-            ) from None
-    if isinstance(value, date) and not isinstance(value, datetime):
-        raise ValueError(f"write the time too: `{value} 23:59`")
-    if not isinstance(value, datetime):
-        raise ValueError("write a date and a time such as `2027-03-28 23:59`")
-    return value.replace(microsecond=0)
-
-
-def read_length(value: Any) -> tuple[str, Span]:
-    """Parse a length of time; return its text and its value. Raises ValueError."""
-    text = str(value).strip()
-    return text, read_span(text)
-
-
-def read_cut_off(value: Any) -> datetime | Span:
-    """Parse a moment, or a length of time after the deadline. Raises ValueError."""
-    if isinstance(value, str) and not value[:4].isdigit():
-        return read_span(value.strip())
-    return read_moment(value)
-
-
-Share = Annotated[float, BeforeValidator(read_share)]
-Moment = Annotated[datetime, BeforeValidator(read_moment)]
-Length = Annotated[tuple[str, Span], BeforeValidator(read_length)]
-
-
-class LateRule(Strict):
-    """One of `grace`, `penalty` (with `per`, and `at_most`) and `cut_off`."""
-
-    grace: Length | None = Field(None, description="no penalty for this long: 15 minutes")
-    penalty: Share | None = Field(
-        None, description="the share of the earned points that is lost: 10%"
-    )
-    per: Literal["hour", "day"] | None = Field(
-        None, description="`penalty` for each hour or day begun"
-    )
-    at_most: Share | None = Field(None, description="the most that lateness costs: 50%")
-    cut_off: Annotated[datetime | Span, BeforeValidator(read_cut_off)] | None = Field(
-        None, description="nothing counts after it: 3 days after the deadline, or a date"
-    )
-
-    @model_validator(mode="after")
-    def _one_kind(self) -> Self:
-        if sum(x is not None for x in (self.grace, self.penalty, self.cut_off)) != 1:
-            raise ValueError("a rule is exactly one of `grace`, `penalty` and `cut_off`")
-        if (self.penalty is None) != (self.per is None):
-            raise ValueError("a penalty needs `per: hour` or `per: day`, and nothing else has it")
-        if self.at_most is not None and self.penalty is None:
-            raise ValueError("only a penalty has `at_most`")
-        return self
-
-
-def read_rules(value: Any) -> Any:
-    """Parse rules; `none` is no rule. Raises ValueError for a rule given twice."""
-    if value == "none":
-        return ()
-    kinds = [
-        kind
-        for rule in (value if isinstance(value, list) else ())
-        for kind in ("grace", "penalty", "cut_off")
-        if isinstance(rule, dict) and kind in rule
-    ]
-    twice = next((kind for kind in kinds if kinds.count(kind) > 1), None)
-    if twice:
-        raise ValueError(f"`{twice}` is given twice: remove one of them")
-    return value
-
-
-Late = Annotated[tuple[LateRule, ...], BeforeValidator(read_rules)]
-
-
-class CourseLab(Strict):
-    """A lab's deadline and how it counts; what is not given here is the course's."""
-
-    due: Moment | None = Field(None, description="2027-03-28 23:59, in the course's time zone")
-    late: Late | None = Field(None, description="none, or rules instead of the course's")
-    attempts: Annotated[StrictInt, Field(ge=1)] | None = Field(
-        None, description="how many submissions count; all when not given"
-    )
-    counts: Literal["best", "last"] | None = Field(None, description="which submission counts")
-    points: Annotated[float, Field(gt=0, allow_inf_nan=False)] | None = Field(
-        None, description="what full marks are worth; the lab's own points when not given"
-    )
-    hidden_feedback: HiddenFeedback | None = Field(
-        None, description="what students read about hidden cases: score, kind or full"
-    )
-    full_feedback_from: Moment | None = Field(
-        None, description="students read everything from then on: 2027-04-05 00:00"
-    )
-
-
-class CourseModel(Strict):
-    """course.yaml: a course's name, time zone, roster, secret, and its labs' deadlines."""
-
-    name: str = Field(min_length=1, max_length=120)
-    timezone: str = Field(description="an IANA name, such as Europe/Berlin")
-    roster: str = Field("", description="a CSV file in the folder of course.yaml")
-    secret: str = Field("course.secret", min_length=1, description="the file of the secret")
-    database: str = Field("", description="a URL or a file; course.db when not given")
-    late: Late = ()
-    attempts: Annotated[StrictInt, Field(ge=1)] | None = None
-    counts: Literal["best", "last"] = "last"
-    hidden_feedback: HiddenFeedback = Field(
-        "score", description="what students read about hidden cases: score, kind or full"
-    )
-    full_feedback_from: Moment | None = Field(
-        None, description="students read everything from then on: 2027-04-05 00:00"
-    )
-    labs: dict[Label, CourseLab] = Field(default_factory=dict)
-
-    @field_validator("timezone")
-    @classmethod
-    def _known_zone(cls, name: str) -> str:
-        try:
-            ZoneInfo(name)
-        except (ZoneInfoNotFoundError, ValueError, OSError):
-            raise ValueError(
-                f"there is no time zone `{name}`: IANA names are such as `Europe/Berlin` or `UTC`"
-            ) from None
-        return name
-
-
 @dataclass(frozen=True)
 class Course:
-    """A course. `database` is a URL or a path; "" is course.db in the course's folder."""
+    """A course. `database` is a URL or a path; "" is course.db in the course's folder.
+
+    `extensions` and `groups` are those of course.yaml; `groups` maps a lab and a student to the
+    group's name. The gradebook has what counts.
+    """
 
     name: str
     timezone: str
@@ -244,6 +123,9 @@ class Course:
     folder: Path
     database: str = ""
     feedback: FeedbackPolicy = FeedbackPolicy()
+    portal: PortalSettings = PortalSettings()
+    extensions: tuple[ExtensionRow, ...] = ()
+    groups: Mapping[tuple[str, str], str] = field(default_factory=dict)
 
     def hidden_feedback(self, lab: str, moment: datetime) -> HiddenFeedback:
         """Return what students read about a lab's hidden cases at a moment."""
@@ -290,6 +172,13 @@ class Course:
             raise LabFault(what, fix="use the ID of the one that you mean")
         return matches[0].id if len(matches) == 1 else word
 
+    def moment(self, written: datetime) -> datetime:
+        """Return a time that was written in the course's time zone, or with an offset."""
+        zone = ZoneInfo(self.timezone)
+        if written.tzinfo is not None:
+            return written.astimezone(zone)
+        return later_moment(written, datetime(1970, 1, 1, tzinfo=zone)).astimezone(zone)
+
     @property
     def gradebook(self) -> str:
         """The URL or path of the gradebook; a relative path starts at the course's folder."""
@@ -306,15 +195,19 @@ def read_course(folder: Path) -> Course:
     """
     document = read_document(folder / COURSE_FILE, CourseModel)
     model: CourseModel = document.model
+    students = read_roster(folder / model.roster) if model.roster else ()
     return Course(
         name=model.name,
         timezone=model.timezone,
-        students=read_roster(folder / model.roster) if model.roster else (),
+        students=students,
         labs={name: _policy(name, lab, document) for name, lab in model.labs.items()},
         secret=read_secret(secret_file(folder, model)),
         folder=folder,
         database=model.database,
         feedback=_feedback(None, document, ()),
+        portal=model.portal,
+        extensions=tuple(_extensions(document, students)),
+        groups=_groups(document, students),
     )
 
 
@@ -341,7 +234,86 @@ def _policy(name: str, lab: CourseLab, document: Document) -> LabPolicy:
         counts=lab.counts or course.counts,
         points=lab.points,
         feedback=_feedback(lab, document, ("labs", name)),
+        release=_release(lab.release, zone, document, ("labs", name, "release")),
+        leaderboard=course.leaderboard if lab.leaderboard is None else lab.leaderboard,
+        opens=_moment(lab.opens, zone, document, ("labs", name, "opens")) if lab.opens else None,
     )
+
+
+def _extensions(document: Document, students: tuple[Student, ...]) -> Iterator[ExtensionRow]:
+    """Yield the extensions of course.yaml. Raises LabFault for one that cannot be given."""
+    course: CourseModel = document.model
+    zone = ZoneInfo(course.timezone)
+    for name, lab in course.labs.items():
+        seen = set()
+        for k, one in enumerate(lab.extensions):
+            key = ("labs", name, "extensions", k)
+            if lab.due is None:
+                what = f"`{name}` has extensions but no deadline"
+                raise LabFault(what, where=document.where(key), fix="Add `due`.")
+            who = _known(one.student, students, document, (*key, "student"))
+            if who in seen:
+                what = f"`{who}` has two extensions in `{name}`"
+                raise LabFault(what, where=document.where(key), fix="Remove one of them.")
+            seen.add(who)
+            due = _moment(one.due, zone, document, (*key, "due"))
+            yield ExtensionRow(name, who, due, one.reason.strip())
+
+
+def _groups(document: Document, students: tuple[Student, ...]) -> Mapping[tuple[str, str], str]:
+    """Return the group of each student by lab. Raises LabFault for one who is in two."""
+    course: CourseModel = document.model
+    found: dict[tuple[str, str], str] = {}
+    for name, lab in course.labs.items():
+        for written, words in lab.groups.items():
+            try:
+                team = team_name(written)
+            except LabFault as fault:
+                where = document.where(("labs", name, "groups", written))
+                raise LabFault(fault.what, where=where, fix=fault.fix) from None
+            for k, word in enumerate(words):
+                key = ("labs", name, "groups", written, k)
+                who = _known(word, students, document, key)
+                if (name, who) in found:
+                    what = f"`{who}` is in two groups of `{name}`, or in one twice"
+                    raise LabFault(what, where=document.where(key), fix="Remove one of them.")
+                found[name, who] = team
+    return found
+
+
+def team_name(text: str) -> str:
+    """Return a group's name as it is stored, without surrounding or repeated white space.
+
+    Raises:
+        LabFault: The name is too long or not printable.
+    """
+    name = storable(" ".join(text.split()))
+    if len(name) > MAX_TEAM or not name.isprintable():
+        what = f"the name of a group has at most {MAX_TEAM} printable characters"
+        raise LabFault(what, fix="write a shorter name")
+    return name
+
+
+def _known(
+    word: str, students: tuple[Student, ...], document: Document, key: tuple[str | int, ...]
+) -> str:
+    """Return the ID of the student of the roster whom a word names; without one, the word."""
+    if not students:
+        return word
+    found = match_students(students, word)
+    if len(found) == 1:
+        return found[0].id
+    what = f"`{word}` is {f'{len(found)} students' if found else 'no student'} of the roster"
+    fix = "Use the ID of a student; quote it when it starts with 0."
+    raise LabFault(what, where=document.where(key), fix=fix)
+
+
+def _release(
+    written: datetime | str | None, zone: ZoneInfo, document: Document, key: tuple[str, ...]
+) -> Release:  # fmt: skip
+    if isinstance(written, datetime):
+        return Release(_moment(written, zone, document, key))
+    return Release(held=written is not None)
 
 
 def _feedback(lab: CourseLab | None, document: Document, key: tuple[str, ...]) -> FeedbackPolicy:
@@ -356,7 +328,7 @@ def _feedback(lab: CourseLab | None, document: Document, key: tuple[str, ...]) -
 
 
 def _moment(
-    written: datetime, zone: ZoneInfo, document: Document, key: tuple[str, ...]
+    written: datetime, zone: ZoneInfo, document: Document, key: tuple[str | int, ...]
 ) -> datetime:  # fmt: skip
     """Return a time in the course's zone. Raises LabFault for one that the clocks skip."""
     if written.tzinfo is not None:

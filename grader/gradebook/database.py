@@ -7,12 +7,13 @@ Opening a gradebook creates its tables, or migrates those of an older version.
 
 from __future__ import annotations
 
+import errno
 import os
 import sqlite3
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +25,7 @@ from sqlalchemy.exc import TimeoutError as PoolTimeout
 from grader.faults import LabFault, MachineFault, install_command
 from grader.gradebook.values import damaged
 
-LATEST_REVISION = "5"
+LATEST_REVISION = "10"
 """The newest step in migrations/versions, which this code works with."""
 
 LOCK_SECONDS = 30.0
@@ -94,6 +95,50 @@ class Database:
         }
         fix = next((fixes[word] for word in fixes if word in message), "")
         return MachineFault(f"the gradebook failed: {message}", where=self.name, fix=fix)
+
+    def backup(self, target: Path) -> None:
+        """Write a copy of a SQLite gradebook as it is now, while others read and write.
+
+        Raises:
+            LabFault: The gradebook is on a server, or `target` exists or cannot be written.
+        """
+        if self.engine.dialect.name != "sqlite":
+            what = "this gradebook is on a server, which makes its own backups"
+            raise LabFault(what, where=self.name, fix="run pg_dump -Fc; pg_restore restores it")
+        part = target.with_name(f"{target.name}.part")
+        try:
+            if target.exists():
+                raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST))
+            # Grades are private, and a copy that was cut short must not look like one.
+            os.close(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600))
+            with self._faults(), closing(sqlite3.connect(part)) as copy:
+                with closing(self.engine.raw_connection()) as connection:
+                    connection.driver_connection.backup(copy)  # type: ignore[union-attr]
+                copy.execute("PRAGMA journal_mode = DELETE")
+                copy.commit()
+            with part.open("rb") as written:
+                os.fsync(written.fileno())
+            os.link(part, target)  # unlike a rename, it replaces nothing
+        except OSError as error:
+            what = f"cannot write the backup: {error.strerror}"
+            raise LabFault(what, where=str(target), fix="name a new file") from None
+        finally:
+            part.unlink(missing_ok=True)
+
+    @property
+    def file(self) -> Path | None:
+        """The file of a SQLite gradebook; None for one on a server."""
+        is_file = self.engine.dialect.name == "sqlite"
+        return Path(self.engine.url.database or "") if is_file else None
+
+    def size(self) -> int:
+        """Return the bytes that the database takes, with its log. Raises MachineFault."""
+        if self.file is not None:
+            parts = (self.file, self.file.with_name(f"{self.file.name}-wal"))
+            return sum(part.stat().st_size for part in parts if part.exists())
+        with self.reading() as connection:
+            query = text("SELECT pg_database_size(current_database())")
+            return int(connection.execute(query).scalar_one())
 
     def close(self) -> None:
         """Close all connections."""

@@ -6,22 +6,33 @@ other functions show entries and the audit as text for people and as JSON for pr
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import asdict, replace
 from datetime import datetime, tzinfo
 from typing import Any
 
 from rich.cells import cell_len
 from rich.text import Text
-from sqlalchemy import Connection, Row, func, select
+from sqlalchemy import Connection, Row, select, true
 
 from grader import dataclass
 from grader.gradebook.chain import Verification, lock_audit, record_event, storable
 from grader.gradebook.course import Course
+from grader.gradebook.extensions import extensions, one_of
+from grader.gradebook.groups import counts_for, memberships
 from grader.gradebook.ledger import overrides
-from grader.gradebook.policy import LabPolicy, Lateness, lateness
-from grader.gradebook.submissions import RECEIVED
-from grader.gradebook.tables import attempt, grade, standing, student, submission
+from grader.gradebook.policy import LabPolicy, Lateness, lateness, within_attempts
+from grader.gradebook.submissions import RECEIVED, WAS_STOPPED, fault_count
+from grader.gradebook.tables import (
+    attempt,
+    coauthor,
+    grade,
+    membership,
+    standing,
+    student,
+    submission,
+)
+from grader.gradebook.teaching import choices
 from grader.gradebook.values import AuditEvent, Entry, GradeJson, PointsChange, read_grade
 from grader.reports.printable import clip, printable, wrap
 
@@ -59,32 +70,61 @@ def _points_before_lateness(grade: GradeJson, policy: LabPolicy) -> float:
     return score / judged_max * policy.points if judged_max else 0.0
 
 
-def entries(connection: Connection, lab: str, course: Course | None) -> Sequence[Entry]:
+def entries(
+    connection: Connection, lab: str, course: Course | None, only: Collection[str] | None = None
+) -> Sequence[Entry]:
     """Return one entry per student: those of the roster in its order, then other submitters.
 
-    Without a course, the roster is the gradebook's.
+    Without a course, the roster is the gradebook's. With `only`, those of these students.
     """
     policy = course.policy(lab) if course else LabPolicy()
     names = _names(connection, course)
+    names = names if only is None else {who: names.get(who, "") for who in only}
+    own = {who: policy.extended(one.due) for who, one in extensions(connection, lab, only).items()}
     submitted: dict[str, list[_Candidate]] = {}
-    for row in connection.execute(_query(lab)):
-        mine = submitted.setdefault(row.student, [])
-        late = _lateness(policy, row)
+    for who, row in _sent(connection, lab, only):
+        mine = submitted.setdefault(who, [])
+        late = _lateness(own.get(who, policy), row)
         made = None
         if row.attempt is not None:
             made = read_grade(row.attempt, row.grade_json, row.grade_sha256)
         mine.append(_Candidate(row, len(mine) + 1, late, made))
-    given = overrides(connection, lab)
-    others = sorted({*submitted, *given} - names.keys())
+    given, chosen = overrides(connection, lab), choices(connection, lab)
+    groups = memberships(connection, lab, one_of(membership.c.student, only))
+    others = [] if only is not None else sorted({*submitted, *given} - names.keys())
     result = []
     for who in [*names, *others]:
-        entry = _entry(lab, who, names.get(who, ""), submitted.get(who, []), policy)
+        mine = submitted.get(who, [])
+        entry = _entry(lab, who, names.get(who, ""), mine, policy, chosen.get(who))
         if who in given:
             entry = replace(
                 entry, status="overridden", points=given[who].points, override=given[who]
             )
+        if who in groups and groups[who].team:
+            entry = replace(entry, team=groups[who].team)
         result.append(entry)
     return tuple(result)
+
+
+def _sent(
+    connection: Connection, lab: str, only: Collection[str] | None
+) -> Sequence[tuple[str, Row[Any]]]:
+    """Return each student with each submission that counts for the student, oldest first.
+
+    A group's submission counts for each of the group; one that began to do so later comes at that
+    time. So it never takes an attempt from one that counted before, but it is then the last.
+    """
+    of = select(coauthor).join(submission, submission.c.id == coauthor.c.submission)
+    of = of.where(submission.c.lab == lab, one_of(coauthor.c.student, only))
+    shared: dict[int, list[Any]] = {}
+    for row in connection.execute(of.order_by(coauthor.c.id)):
+        shared.setdefault(row.submission, []).append(row)
+    found = []
+    for row in connection.execute(_query(lab, only)):
+        found.append((row.at, row.id, row.student, row))
+        found += [(one.since or row.at, row.id, one.student, row) for one in shared.get(row.id, ())]
+    found.sort(key=lambda one: one[:2])
+    return [(who, row) for _, _, who, row in found if only is None or who in only]
 
 
 def _lateness(policy: LabPolicy, row: Row[Any]) -> Lateness:
@@ -101,42 +141,42 @@ def _names(connection: Connection, course: Course | None) -> dict[str, str]:
     return {row.id: row.name for row in connection.execute(enrolled)}
 
 
-def _query(lab: str) -> Any:
+def _query(lab: str, only: Collection[str] | None) -> Any:
     """Select the lab's submissions without their bytes, oldest first, with their grades."""
-    faults = (
-        select(func.count())
-        .where(attempt.c.submission == submission.c.id, attempt.c.state == "fault")
-        .where(attempt.c.proposal == "")
-        .correlate(submission)
-        .scalar_subquery()
-    )
     columns = (submission.c[name] for name in ("id", "student", "name", "sha256", "late"))
     made = attempt.alias("made")
     return (
-        select(*columns, RECEIVED, faults.label("faults"))
+        select(*columns, RECEIVED, submission.c.received.label("at"))
+        .add_columns(fault_count("fault").label("faults"), WAS_STOPPED)
         .add_columns(made.c.id.label("attempt"), made.c.grade_json, made.c.grade_sha256)
         .outerjoin(grade, grade.c.submission == submission.c.id)
         .outerjoin(made, made.c.id == grade.c.attempt)
-        .where(submission.c.lab == lab)
+        .where(submission.c.lab == lab, true() if only is None else counts_for(only))
         .order_by(submission.c.received, submission.c.id)
     )
 
 
 def _entry(
-    lab: str, who: str, name: str, submitted: Sequence[_Candidate], policy: LabPolicy
+    lab: str,
+    who: str,
+    name: str,
+    submitted: Sequence[_Candidate],
+    policy: LabPolicy,
+    chosen: int | None,
 ) -> Entry:
     most = policy.points
     if not submitted:
         return Entry(lab, who, name, "missing", None, most)
-    counted = [one for one in submitted[: policy.attempts] if one.late.accepted]
-    one = _counting_submission(counted, policy) if counted else submitted[-1]
+    first = within_attempts(submitted, policy.attempts, lambda one: bool(one.row.was_stopped))
+    counted = [one for one in first if one.late.accepted]
+    one = _counting_submission(counted, policy, chosen) if counted else submitted[-1]
     made, points = one.grade, one.points(policy)
     if made is not None and most is None:
         most = float(made["judged_max"])
     entry = Entry(
         lab, who, name, "graded", points, most, one.row.id, one.row.name, one.row.sha256,
         one.number, len(submitted), made, one.row.received, one.late.share_kept, one.late.note,
-        one.row.faults,
+        one.row.faults, by="" if one.row.student == who else one.row.student,
     )  # fmt: skip
     if not counted:
         return replace(entry, status="refused", points=0.0)
@@ -145,8 +185,15 @@ def _entry(
     return entry
 
 
-def _counting_submission(counted: Sequence[_Candidate], policy: LabPolicy) -> _Candidate:
-    """Choose the last submission, or the best: the earliest of equals; the last if ungraded."""
+def _counting_submission(
+    counted: Sequence[_Candidate], policy: LabPolicy, chosen: int | None
+) -> _Candidate:
+    """Choose the last submission, the best (the earliest of equals), or the student's choice.
+
+    The last also counts without a graded one, and without a choice that may count.
+    """
+    if policy.counts == "chosen":
+        return next((one for one in counted if one.row.id == chosen), counted[-1])
     graded = [one for one in counted if one.grade is not None]
     if policy.counts == "last" or not graded:
         return counted[-1]
@@ -217,6 +264,8 @@ def _cells(entry: Entry, zone: tzinfo) -> tuple[str, str, str, str, str]:
 def _note(entry: Entry) -> str:
     given = entry.override
     notes = [f"by {given.author}: {given.reason}"] if given else []
+    notes += [f"group {entry.team}"] if entry.team else []
+    notes += [f"sent by {entry.by}"] if entry.by else []
     if entry.status == "incomplete":
         notes.append(f"system errors: {entry.faults}")
     if entry.status in ("waiting", "missing"):

@@ -74,7 +74,8 @@ def read_roster(path: Path) -> tuple[Student, ...]:
         LabFault: The file is missing or not UTF-8, no heading names an identifier, a line has no
             identifier, or an identifier occurs twice.
     """
-    rows = _rows(path, _text(path))
+    fix = "Create the file, or correct `roster:` in course.yaml."
+    rows = read_rows(path, "the roster", fix)
     heads, line = next(rows, ([], 1))
     if not heads:
         fix = "Write the columns in the first line and one student in each other line."
@@ -125,29 +126,43 @@ def _spoken_name(name: str) -> str:
     return " ".join(f"{first} {last}".split())
 
 
-def _text(path: Path) -> str:
+def read_rows(path: Path, what: str, fix: str) -> Iterator[tuple[list[str], int]]:
+    """Read a CSV file: each row that is not blank, with its first line's number.
+
+    Args:
+        path: The file.
+        what: What it is, for the messages.
+        fix: What to do when it does not exist.
+
+    Raises:
+        LabFault: The file cannot be read, is no text in UTF-8, or no CSV.
+    """
+    return _rows(path, _text(path, what, fix))
+
+
+def _text(path: Path, what: str, missing: str) -> str:
     try:
         # O_NONBLOCK: opening a FIFO without a writer would block forever.
         handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
         with os.fdopen(handle, "rb") as stream:
             if not stat.S_ISREG(os.fstat(handle).st_mode):
-                raise LabFault("the roster is not a regular file", where=str(path))
+                raise LabFault(f"{what} is not a regular file", where=str(path))
             data = stream.read(MAX_BYTES + 1)
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else str(error)
-        fix = "Create the file, or correct `roster:` in course.yaml."
+        fix = missing
         if not isinstance(error, FileNotFoundError):
             fix = "Check the file's name and permissions."
-        raise LabFault(f"cannot read the roster: {reason}", where=str(path), fix=fix) from None
+        raise LabFault(f"cannot read {what}: {reason}", where=str(path), fix=fix) from None
     if len(data) > MAX_BYTES:
-        raise LabFault(f"the roster is larger than {MAX_BYTES >> 20} MiB", where=str(path))
+        raise LabFault(f"{what} is larger than {MAX_BYTES >> 20} MiB", where=str(path))
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         byte = error.start - data.rfind(b"\n", 0, error.start)
-        what = f"not UTF-8 text: byte {byte} of the line is 0x{data[error.start]:02x}"
-        raise LabFault(what, where=f"{path}:{line}", fix="Save the file as CSV UTF-8.") from None
+        wrong = f"not UTF-8 text: byte {byte} of the line is 0x{data[error.start]:02x}"
+        raise LabFault(wrong, where=f"{path}:{line}", fix="Save the file as CSV UTF-8.") from None
 
 
 def _rows(path: Path, text: str) -> Iterator[tuple[list[str], int]]:

@@ -8,14 +8,15 @@ moments (the clocks go back) or none (they go forward), the later one counts.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from typing import Any, Literal, get_args
+from typing import Any, Literal, TypeVar, get_args
 
 from grader import dataclass
 from grader.grading.record import HiddenFeedback
 
-Counts = Literal["best", "last"]
+Counts = Literal["best", "last", "chosen"]
 
 _SECONDS = {"second": 1, "minute": 60, "hour": 3600}
 _DAYS = {"day": 1, "week": 7}
@@ -106,17 +107,33 @@ class FeedbackPolicy:
 
 
 @dataclass(frozen=True)
+class Release:
+    """When students may see grades: from `moment` on; `held`: not before staff release them."""
+
+    moment: datetime | None = None
+    held: bool = False
+
+    def holds(self, now: datetime) -> bool:
+        """Whether students may not see grades yet."""
+        return self.held or (self.moment is not None and now < self.moment)
+
+
+@dataclass(frozen=True)
 class LabPolicy:
     """A lab's deadline and how its submissions count.
 
     Attributes:
         due: The deadline in the course's time zone; None for no deadline.
+        opens: The portal shows and takes nothing of the lab before; None for always.
         late: The rules, in any order; without one, lateness has no penalty.
         cut_off: The moment in UTC after which submissions do not count.
         attempts: How many submissions count, the first ones; None for all.
-        counts: Which submission counts: the best or the last.
+        counts: Which submission counts: the best, the last, or the one that the student chose, the
+            last without a choice.
         points: The points of full marks in the course; None for the lab's own.
         feedback: What students read about hidden cases.
+        release: When students may see grades.
+        leaderboard: Whether students may take part in a leaderboard.
     """
 
     due: datetime | None = None
@@ -126,6 +143,49 @@ class LabPolicy:
     counts: Counts = "last"
     points: float | None = None
     feedback: FeedbackPolicy = FeedbackPolicy()
+    release: Release = Release()
+    leaderboard: bool = False
+    opens: datetime | None = None
+
+    def is_open(self, now: datetime) -> bool:
+        """Whether students may see the lab and submit."""
+        return self.opens is None or now >= self.opens
+
+    def extended(self, due: datetime | None) -> LabPolicy:
+        """Return the policy of a student whose deadline is `due`, when that is later.
+
+        The cut-off moves with the deadline, and so does when the student reads everything about the
+        hidden cases. None, or a lab without a deadline, changes nothing.
+        """
+        if due is None or self.due is None or due <= self.due:
+            return self
+        more = due - self.due
+        cut_off = None if self.cut_off is None else self.cut_off + more
+        told = self.feedback.full_from
+        feedback = replace(self.feedback, full_from=None if told is None else told + more)
+        due = due.astimezone(self.due.tzinfo)
+        return replace(self, due=due, cut_off=cut_off, feedback=feedback)
+
+
+T = TypeVar("T")
+
+
+def within_attempts(
+    submitted: Sequence[T], attempts: int | None, stopped: Callable[[T], bool]
+) -> list[T]:
+    """Return the submissions that may count, of all of a student's, oldest first.
+
+    One that errors of our machines have stopped uses up no attempt, and may count as well when it
+    has been graded after all.
+    """
+    found: list[T] = []
+    left = len(submitted) if attempts is None else attempts
+    for one in submitted:
+        if not left:
+            break
+        left -= not stopped(one)
+        found.append(one)
+    return found
 
 
 @dataclass(frozen=True)

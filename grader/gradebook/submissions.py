@@ -10,6 +10,7 @@ from sqlalchemy import (
     ColumnElement,
     Connection,
     Row,
+    ScalarSelect,
     Select,
     and_,
     case,
@@ -21,11 +22,18 @@ from sqlalchemy import (
 
 from grader import dataclass
 from grader.gradebook.chain import RowKey, insert_new, record_event, storable
-from grader.gradebook.tables import attempt, grade, student, submission
-from grader.gradebook.values import GradeJson, StoredSubmission, bytes_digest, damaged, read_grade
-
-MAX_FAULTS = 3
-"""System errors after which a submission is not graded again until an instructor starts it."""
+from grader.gradebook.groups import counts_for, lock_group, mates, share
+from grader.gradebook.progress import record_progress
+from grader.gradebook.tables import attempt, coauthor, grade, student, submission
+from grader.gradebook.values import (
+    MAX_FAULTS,
+    GradeJson,
+    Handed,
+    StoredSubmission,
+    bytes_digest,
+    damaged,
+    read_grade,
+)
 
 RECEIVED = case((submission.c.told, submission.c.received)).label("received")
 """When a submission was received; NULL when the time is unknown."""
@@ -55,16 +63,23 @@ def store(connection: Connection, new: NewSubmission, now: datetime) -> StoredSu
     """Return the submission's row, and insert it when it is new.
 
     When the same bytes are submitted again, the earlier time is kept, a known one before an unknown
-    one. A submission is late only when every one of its copies is.
+    one. A submission is late only when every one of its copies is. A new one counts for the whole
+    group of its student; what counts for one already is no new submission, and counts for nobody
+    else: its time may be from before the group.
     """
     if new.received is not None and new.received.tzinfo is None:
         raise ValueError("the time of a submission needs its time zone")
     who, sha256 = storable(new.student), bytes_digest(new.data)
     answers_sha256 = bytes_digest(new.answers)
-    same = (submission.c.lab == new.lab) & (submission.c.student == who)
-    same &= (submission.c.sha256 == sha256) & (submission.c.answers_sha256 == answers_sha256)
+    same = (submission.c.lab == new.lab) & (submission.c.sha256 == sha256)
+    same &= submission.c.answers_sha256 == answers_sha256
     is_first = insert_new(connection, student, student.c.id == who, id=who)
-    is_new = insert_new(
+    others = mates(connection, new.lab, who)
+    lock_group(connection, new.lab, (who, *others))
+    sent, shared = same & (submission.c.student == who), same & counts_for([who])
+    known = connection.execute(select(submission.c.id).where(shared)).scalars().all()
+    same = submission.c.id == min(known) if known else sent
+    is_new = not known and insert_new(
         connection, submission, same,
         lab=new.lab, student=who, name=storable(new.name), sha256=sha256,
         data=new.data, answers=new.answers, answers_sha256=answers_sha256,
@@ -74,9 +89,12 @@ def store(connection: Connection, new: NewSubmission, now: datetime) -> StoredSu
     query: Select[Any] = select(*COLUMNS, submission.c.late).where(same)
     row = connection.execute(query.with_for_update()).one()
     if is_new:
+        more = share(connection, row.id, others, None)
         after = {"name": row.name, "sha256": sha256, "bytes": len(new.data)}
-        after |= _when(row.received, row.late)
+        after |= _when(row.received, row.late) | ({"group": [*others]} if more else {})
         rows = [("student", who)] if is_first else []
+        rows += more
+        record_progress(connection, row.id, "queued", now)
         _record(connection, now, "submit", row, new.source, rows, after=after)
     elif values := _earlier(new, row):
         before = _when(row.received, row.late)
@@ -129,11 +147,29 @@ def stored_submission(row: Row[Any]) -> StoredSubmission:
     return stored
 
 
+def fault_count(*states: str) -> ScalarSelect[int]:
+    """Count a submission's attempts that ended with a system error, those of regrades left out.
+
+    Args:
+        states: "fault", and "forgiven" for those after which staff had it graded again.
+    """
+    return (
+        select(func.count())
+        .where(attempt.c.submission == submission.c.id, attempt.c.state.in_(states))
+        .where(attempt.c.proposal == "")
+        .correlate(submission)
+        .scalar_subquery()
+    )
+
+
+WAS_STOPPED = (fault_count("fault", "forgiven") >= MAX_FAULTS).label("was_stopped")
+
+
 def lab_query(lab: str, students: Collection[str] | None) -> Select[Any]:
     """Select a lab's submissions, oldest first; only those of `students` when given."""
     query = select(*COLUMNS).where(submission.c.lab == lab)
     if students is not None:
-        query = query.where(submission.c.student.in_([storable(s) for s in students]))
+        query = query.where(counts_for(students))
     return query.order_by(submission.c.received, submission.c.id)
 
 
@@ -153,6 +189,53 @@ def wanted(
     )
     query = lab_query(lab, students).where(~exists().where(mine, kept), faults < MAX_FAULTS)
     return tuple(stored_submission(row) for row in connection.execute(query))
+
+
+def history(connection: Connection, lab: str, who: str) -> Sequence[Handed]:
+    """Return the submissions of a lab that count for a student, oldest first.
+
+    One of the group's that began to count for the student later comes at that time.
+    """
+    who = storable(who)
+    mine = (coauthor.c.submission == submission.c.id) & (coauthor.c.student == who)
+    query = (
+        select(*(submission.c[name] for name in ("id", "student", "name", "sha256")), RECEIVED)
+        .add_columns(*_MADE, WAS_STOPPED)
+        .outerjoin(grade, grade.c.submission == submission.c.id)
+        .outerjoin(attempt, attempt.c.id == grade.c.attempt)
+        .outerjoin(coauthor, mine)
+        .where(submission.c.lab == lab, counts_for([who]))
+        .order_by(func.coalesce(coauthor.c.since, submission.c.received), submission.c.id)
+    )
+    return tuple(
+        Handed(
+            row.id,
+            k,
+            row.name,
+            row.sha256,
+            row.received,
+            _grade(row),
+            row.student,
+            bool(row.was_stopped),
+        )
+        for k, row in enumerate(connection.execute(query), start=1)
+    )
+
+
+def grade_of(connection: Connection, stored_id: int) -> GradeJson | None:
+    """Return the grade of a submission; None without one."""
+    joined = select(*_MADE).join(grade, grade.c.attempt == attempt.c.id)
+    row = connection.execute(joined.where(grade.c.submission == stored_id)).first()
+    return None if row is None else _grade(row)
+
+
+_MADE = (attempt.c.id.label("attempt"), attempt.c.grade_json, attempt.c.grade_sha256)
+
+
+def _grade(row: Any) -> GradeJson | None:
+    if row.attempt is None:
+        return None
+    return read_grade(row.attempt, row.grade_json, row.grade_sha256)
 
 
 def grades(connection: Connection, lab: str) -> Mapping[int, tuple[str, GradeJson]]:

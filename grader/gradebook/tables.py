@@ -7,19 +7,34 @@ Constraints enforce what the code promises: one submission for the same bytes, o
 accepted attempt for each key, one token for each attempt. A line of `audit` has in `records` the
 digests of the rows that it is about, and in `digest` that of the line before it and its own content
 (chain.py). `attempt.grade_sha256` is the digest of the attempt and its `grade_json`.
+
+`account` has the staff; students are in `student`. A `credential` is a link to sign in, a session
+or a token of a person, of which only a digest is stored. `progress` is what happens to a submission
+until it is graded; its numbers grow.
+
+A `request` is a student's question about a grade, with its `message` rows; a `comment` is what
+staff write to a submission, on a line or (0) as a whole. The newest row of `release_rule` says when
+students see a lab's grades (neither `moment` nor `held`: as course.yaml says), that of `choice`
+which submission a student has chosen. A `regrade` names the attempts that are proposed by it. A
+`worker` is a process that grades what waits, and when it was last `seen`.
+
+A `board_entry` is a student's part in the leaderboard of a lab: `folded`, NULL for one who has
+left, is the pseudonym as it is compared, and `at` is when the student joined. `board_mark` has what
+the lab's own kernels reach there.
+
+An `extension` is what staff decided; a `course_extension` is what course.yaml said when it was last
+applied. The newest row of a `membership` with or without `staff` says which group of a lab a
+student is in, as staff decided ("" for none, NULL for what course.yaml says) or as course.yaml
+says. A `coauthor` is a student, other than the one who sent it, for whom a submission counts;
+`since` is NULL when it did so from the beginning.
 """
 
 from __future__ import annotations
-
-from datetime import UTC, datetime
-from typing import Any, cast
 
 from sqlalchemy import (
     Boolean,
     CheckConstraint,
     Column,
-    DateTime,
-    Dialect,
     Float,
     ForeignKey,
     Index,
@@ -29,59 +44,11 @@ from sqlalchemy import (
     String,
     Table,
     Text,
-    TypeDecorator,
     UniqueConstraint,
     text,
 )
-from sqlalchemy.dialects.sqlite import DATETIME as SqliteDatetime
-from sqlalchemy.types import TypeEngine
 
-from grader.gradebook.values import damaged
-
-
-class _SqliteInstant(SqliteDatetime):
-    """SQLite's text of a moment; text that is none is a system error."""
-
-    def result_processor(self, dialect: Dialect, coltype: object) -> Any:
-        """Return the function that converts the text."""
-        convert: Any = super().result_processor(dialect, coltype)
-
-        def moment(value: object) -> datetime | None:
-            try:
-                return cast(datetime | None, convert(value))
-            except (ValueError, TypeError):
-                raise damaged(f"`{value!r}` is no time") from None
-
-        return moment
-
-
-class Instant(TypeDecorator[datetime]):
-    """A moment in UTC, to the microsecond; stored without an offset in SQLite, which has none."""
-
-    impl = DateTime(timezone=True)
-    cache_ok = True
-
-    def load_dialect_impl(self, dialect: Dialect) -> TypeEngine[Any]:
-        """Return the type that the database has for it."""
-        sqlite: TypeEngine[Any] = _SqliteInstant()  # type: ignore[no-untyped-call]
-        kind = sqlite if dialect.name == "sqlite" else self.impl_instance
-        return dialect.type_descriptor(kind)
-
-    def process_bind_param(self, value: datetime | None, dialect: Dialect) -> datetime | None:
-        """Convert a moment to UTC for the database. Raises ValueError without a time zone."""
-        if value is None:
-            return None
-        if value.tzinfo is None:
-            raise ValueError("a moment needs its time zone")
-        moment = value.astimezone(UTC)
-        return moment.replace(tzinfo=None) if dialect.name == "sqlite" else moment
-
-    def process_result_value(self, value: datetime | None, dialect: Dialect) -> datetime | None:
-        """Convert the database's value to a moment in UTC."""
-        if value is None:
-            return None
-        return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
-
+from grader.gradebook.instants import Instant as Instant
 
 metadata = MetaData(
     naming_convention={
@@ -188,6 +155,209 @@ standing = Table(
     Column("student", ForeignKey("student.id"), primary_key=True),
     Column("points", Float),
     Column("note", Text, nullable=False, server_default=""),
+    Column("at", Instant, nullable=False),
+)
+
+account = Table(
+    "account",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("email", String, nullable=False),
+    Column("name", String, nullable=False, server_default=""),
+    Column("role", String(16), nullable=False),
+    Column("sections", Text, nullable=False, server_default="[]"),
+    Column("active", Boolean(), nullable=False, server_default=text("true")),
+    UniqueConstraint("email"),
+)
+
+credential = Table(
+    "credential",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("who", String, nullable=False),
+    Column("kind", String(16), nullable=False),
+    Column("name", String, nullable=False, server_default=""),
+    Column("digest", String, nullable=False),
+    Column("scopes", Text, nullable=False, server_default="[]"),
+    Column("made", Instant, nullable=False),
+    Column("expires", Instant, nullable=False),
+    Column("ended", Instant),
+    Index("ix_credential_digest", "digest"),
+    Index("ix_credential_who", "who"),
+)
+
+extension = Table(
+    "extension",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("lab", String, nullable=False),
+    Column("student", ForeignKey("student.id"), nullable=False),
+    Column("due", Instant),
+    Column("author", String, nullable=False),
+    Column("reason", Text, nullable=False),
+    Column("at", Instant, nullable=False),
+    Index("ix_extension_lab_student", "lab", "student"),
+)
+
+course_extension = Table(
+    "course_extension",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("lab", String, nullable=False),
+    Column("student", ForeignKey("student.id"), nullable=False),
+    Column("due", Instant),
+    Column("reason", Text, nullable=False),
+    Column("at", Instant, nullable=False),
+    Index("ix_course_extension_lab_student", "lab", "student"),
+)
+
+membership = Table(
+    "membership",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("lab", String, nullable=False),
+    Column("student", ForeignKey("student.id"), nullable=False),
+    Column("team", String),
+    Column("staff", Boolean(), nullable=False),
+    Column("author", String, nullable=False),
+    Column("reason", Text, nullable=False),
+    Column("at", Instant, nullable=False),
+    Index("ix_membership_lab_student", "lab", "student"),
+)
+
+coauthor = Table(
+    "coauthor",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("submission", ForeignKey("submission.id"), nullable=False),
+    Column("student", ForeignKey("student.id"), nullable=False),
+    Column("since", Instant),
+    UniqueConstraint("submission", "student"),
+    Index("ix_coauthor_student", "student"),
+)
+
+progress = Table(
+    "progress",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("submission", ForeignKey("submission.id"), nullable=False),
+    Column("kind", String(16), nullable=False),
+    Column("body", Text, nullable=False, server_default="{}"),
+    Column("at", Instant, nullable=False),
+    Index("ix_progress_submission", "submission"),
+)
+
+request = Table(
+    "request",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("submission", ForeignKey("submission.id"), nullable=False),
+    Column("score", Float, nullable=False),
+    Column("most", Float, nullable=False),
+    Column("status", String(16), nullable=False),
+    Column("at", Instant, nullable=False),
+    CheckConstraint("status IN ('open', 'answered', 'closed')", name="status"),
+    Index("ix_request_submission", "submission"),
+)
+
+message = Table(
+    "message",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("request", ForeignKey("request.id"), nullable=False),
+    Column("author", String, nullable=False),
+    Column("staff", Boolean(), nullable=False),
+    Column("body", Text, nullable=False),
+    Column("at", Instant, nullable=False),
+    Index("ix_message_request", "request"),
+)
+
+comment = Table(
+    "comment",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("submission", ForeignKey("submission.id"), nullable=False),
+    Column("line", Integer, nullable=False),
+    Column("author", String, nullable=False),
+    Column("body", Text, nullable=False),
+    Column("at", Instant, nullable=False),
+    Column("removed", Boolean(), nullable=False, server_default=text("false")),
+    Index("ix_comment_submission", "submission"),
+)
+
+release_rule = Table(
+    "release_rule",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("lab", String, nullable=False),
+    Column("moment", Instant),
+    Column("held", Boolean(), nullable=False),
+    Column("author", String, nullable=False),
+    Column("reason", Text, nullable=False),
+    Column("at", Instant, nullable=False),
+    Index("ix_release_rule_lab", "lab"),
+)
+
+choice = Table(
+    "choice",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("lab", String, nullable=False),
+    Column("student", ForeignKey("student.id"), nullable=False),
+    Column("submission", ForeignKey("submission.id"), nullable=False),
+    Column("author", String, nullable=False),
+    Column("at", Instant, nullable=False),
+    Index("ix_choice_lab_student", "lab", "student"),
+)
+
+regrade = Table(
+    "regrade",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("lab", String, nullable=False),
+    Column("students", Text, nullable=False, server_default="[]"),
+    Column("state", String(16), nullable=False),
+    Column("author", String, nullable=False),
+    Column("reason", Text, nullable=False),
+    Column("at", Instant, nullable=False),
+    CheckConstraint("state IN ('open', 'adopted', 'rejected')", name="state"),
+)
+
+worker = Table(
+    "worker",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("name", String, nullable=False),
+    Column("backend", String(16), nullable=False),
+    Column("device", String, nullable=False, server_default=""),
+    Column("jobs", Integer, nullable=False),
+    Column("version", String, nullable=False),
+    Column("started", Instant, nullable=False),
+    Column("seen", Instant, nullable=False),
+    Column("ended", Instant),
+    Column("note", Text, nullable=False, server_default=""),
+    UniqueConstraint("name"),
+)
+
+board_entry = Table(
+    "board_entry",
+    metadata,
+    Column("lab", String, primary_key=True),
+    Column("student", ForeignKey("student.id"), primary_key=True),
+    Column("pseudonym", String, nullable=False, server_default=""),
+    Column("folded", String),
+    Column("hidden", Boolean(), nullable=False, server_default=text("false")),
+    Column("reason", Text, nullable=False, server_default=""),
+    Column("at", Instant, nullable=False),
+    UniqueConstraint("lab", "folded"),
+)
+
+board_mark = Table(
+    "board_mark",
+    metadata,
+    Column("lab", String, primary_key=True),
+    Column("lab_sha256", String(64), nullable=False),
+    Column("marks", Text, nullable=False),
     Column("at", Instant, nullable=False),
 )
 

@@ -14,7 +14,13 @@ from grader.faults import MachineFault
 GradeJson = Mapping[str, Any]
 """A grade object of the JSON contract, schema 1."""
 
-Status = Literal["graded", "overridden", "incomplete", "waiting", "refused", "missing"]
+MAX_FAULTS = 3
+"""System errors after which a submission is not graded again until an instructor starts it."""
+
+Status = Literal["graded", "overridden", "incomplete", "waiting", "refused", "missing", "held"]
+
+RequestStatus = Literal["open", "answered", "closed"]
+RegradeState = Literal["open", "adopted", "rejected"]
 
 
 @dataclass(frozen=True)
@@ -33,6 +39,24 @@ class StoredSubmission:
     data: bytes
     answers: bytes | None
     received: datetime | None
+
+
+@dataclass(frozen=True)
+class Handed:
+    """One of a student's submissions of a lab, without its bytes; `number` counts from 1.
+
+    `by` is the student who sent it: one of the group, or the student. `was_stopped`: our machines
+    have failed MAX_FAULTS times on it.
+    """
+
+    id: int
+    number: int
+    name: str
+    sha256: str
+    received: datetime | None
+    grade: GradeJson | None
+    by: str = ""
+    was_stopped: bool = False
 
 
 @dataclass(frozen=True)
@@ -63,6 +87,45 @@ class Override:
 
 
 @dataclass(frozen=True)
+class Extension:
+    """A student's own deadline in a lab; `due` of None removes one.
+
+    `origin` is `staff`, or `course.yaml`.
+    """
+
+    due: datetime | None
+    author: str
+    reason: str
+    at: datetime
+    origin: str = "staff"
+
+
+@dataclass(frozen=True)
+class ExtensionRow:
+    """An extension as a file gives it; `due` of None removes one."""
+
+    lab: str
+    student: str
+    due: datetime | None
+    reason: str
+
+
+@dataclass(frozen=True)
+class Membership:
+    """The group that a student is in, in one lab; `team` is "" for none.
+
+    `origin` is `staff`, or `course.yaml`.
+    """
+
+    student: str
+    team: str
+    origin: str
+    author: str
+    reason: str
+    at: datetime
+
+
+@dataclass(frozen=True)
 class Entry:
     """What counts for one student in one lab.
 
@@ -71,7 +134,8 @@ class Entry:
         student: The student's ID.
         name: The student's name.
         status: Why there are points or none: `graded`, `overridden`, `incomplete` (system error),
-            `waiting` (not graded yet), `refused` (all after the cut-off: 0 points) or `missing`.
+            `waiting` (not graded yet), `refused` (all after the cut-off: 0 points) or `missing`;
+            to a student also `held` (there are points, which are not released yet).
         points: The points after lateness and override, in the course's points when course.yaml sets
             them, otherwise in the lab's; None when there are none.
         max_points: The points of full marks.
@@ -86,6 +150,8 @@ class Entry:
         note: Why lateness costs points.
         faults: The number of system errors at it.
         override: The instructor's points.
+        team: The group that the student is in now; "" for none.
+        by: The one of a group who sent the submission; "" for the student.
     """
 
     lab: str
@@ -105,6 +171,8 @@ class Entry:
     note: str = ""
     faults: int = 0
     override: Override | None = None
+    team: str = ""
+    by: str = ""
 
 
 @dataclass(frozen=True)
@@ -158,10 +226,77 @@ class AuditEvent:
     reason: str
 
 
+@dataclass(frozen=True)
+class Message:
+    """A message of a request; `staff`: its author is of the staff."""
+
+    author: str
+    staff: bool
+    body: str
+    at: datetime
+
+
+@dataclass(frozen=True)
+class Request:
+    """A student's request to look at a grade again.
+
+    `score` of `most` points is what the submission had when the student asked.
+    """
+
+    id: int
+    submission: int
+    lab: str
+    student: str
+    score: float
+    most: float
+    status: RequestStatus
+    at: datetime
+    messages: tuple[Message, ...]
+
+
+@dataclass(frozen=True)
+class Comment:
+    """What staff wrote to a submission; `line` is 0 for the whole of it."""
+
+    id: int
+    submission: int
+    line: int
+    author: str
+    body: str
+    at: datetime
+
+
+@dataclass(frozen=True)
+class Regrade:
+    """A regrade that staff started: of a lab, or of some of its students.
+
+    `proposal` is the name of its attempts. `students` is empty for all of them.
+    """
+
+    id: int
+    lab: str
+    students: tuple[str, ...]
+    state: RegradeState
+    author: str
+    reason: str
+    at: datetime
+
+    @property
+    def proposal(self) -> str:
+        """The name that its attempts have."""
+        return f"portal regrade {self.id}"
+
+
 def verdict(grade: GradeJson) -> str:
     """Return `pass` when no evaluated check failed, otherwise which ones did."""
     short = [c["name"] for c in grade["checks"] if c["status"] in ("fail", "blocked")]
     return f"fail: {', '.join(short)}" if short else "pass"
+
+
+def failure(grade: GradeJson) -> str:
+    """Return why a grade is incomplete, in one line: what its first system error says."""
+    errors = [c["summary"] for c in grade.get("checks", ()) if c["status"] == "error"]
+    return " ".join(errors[0].split()) if errors else "the grade is incomplete"
 
 
 def damaged(what: str) -> MachineFault:

@@ -21,6 +21,8 @@ from typing import Literal
 from grader import __version__, dataclass
 from grader.checks.causes import Explanation, with_tried_hints
 from grader.checks.quiz import mark_quiz
+from grader.checks.resources import Options as Resources
+from grader.checks.resources import compiled_limits
 from grader.checks.result import CaseRun, Evidence, Result, Status
 from grader.checks.suite import (
     Check,
@@ -33,12 +35,14 @@ from grader.checks.suite import (
     with_public_verdicts,
 )
 from grader.compile.program import Program
+from grader.compile.ptx_lines import PtxLine, ptx_lines
 from grader.compile.signature import check_variable, with_lab_kernels, wrong_order
 from grader.compile.source import compile_source
 from grader.faults import RESOURCE_ERRORS, MachineFault, StudentFault, system_fault
 from grader.gpu.speedup import Timing
 from grader.grading.baseline import baseline_traces, cache_folder, needs_baseline
 from grader.grading.cases import Backend, RunOptions, run_cases, select_cases
+from grader.grading.cost import cost_of
 from grader.grading.quiz import answer_quiz
 from grader.grading.record import CaseResult, Grade, Provenance, Score, total_score
 from grader.grading.run import build_for
@@ -112,7 +116,7 @@ def grade_submission(
     try:
         progress("compile", 1, len(steps))
         program = compile_submission(lab, job.submission, options.on)
-        outcome.toolchain |= program.toolchain
+        outcome.compiled(lab, program)
 
         progress("run", 2, len(steps))
         runs = run_cases(lab, program, cases, replace(options, measure=work_measure(checks)))
@@ -134,7 +138,7 @@ def grade_submission(
         result = _compile_result(lab, program, results, outcome.cases)
         compiled = _public_where_hidden((result,), outcome.cases)
         outcome.results = (*compiled, *_with_hints(results, evidence.explanation))
-        outcome.largest = evidence.largest
+        outcome.largest, outcome.baseline = evidence.largest, base
     except (StudentFault, MachineFault) as fault:
         outcome.results, outcome.cases = _results_of_fault(checks, cases, fault, backend, quiz)
     except RESOURCE_ERRORS as error:
@@ -155,21 +159,29 @@ class _Outcome:
     results: tuple[Result, ...] = ()
     cases: tuple[CaseResult, ...] = ()
     largest: CaseRun | None = None
+    baseline: Mapping[str, Trace] = field(default_factory=dict)
     explanation: Explanation = Explanation()
+    ptx: tuple[PtxLine, ...] = ()
+
+    def compiled(self, lab: Lab, program: Program) -> None:
+        self.toolchain |= program.toolchain
+        self.ptx = ptx_lines(program) if lab.ptx else ()
 
 
 def _record(job: Job, outcome: _Outcome, score: Score, provenance: Provenance) -> Grade:
     largest = outcome.largest
     lines, lines_on = (largest.trace.lines, largest.case.name) if largest else ((), "")
+    base = outcome.baseline.get(lines_on)
+    cost = cost_of(largest.trace, lines_on, base) if largest else None
     places = source_places(job.submission.text, job.submission.name)
     if places:
         own = partial(in_own_files, places=places, name=job.submission.name)
         outcome.results, outcome.explanation = own(outcome.results), own(outcome.explanation)
-        lines = own(lines)
+        lines, outcome.ptx = own(lines), own(outcome.ptx)
     return Grade(
         job.lab.name, job.lab.title, job.submission.name, job.student, job.submission.sha256,
         job.backend, score, outcome.results, outcome.cases, provenance, lines, lines_on,
-        outcome.printed, outcome.explanation,
+        outcome.printed, outcome.explanation, cost=cost, ptx=outcome.ptx,
     )  # fmt: skip
 
 
@@ -275,6 +287,22 @@ def work_measure(checks: Sequence[Check]) -> WorkMeasure:
     if any(check.options.measures_sharing for check in checks):
         return "sharing"
     return "work" if any(check.options.measures_work for check in checks) else "nothing"
+
+
+def exceeds_limits(checks: Sequence[Check], program: Program, run: CaseRun | None) -> bool:
+    """Return whether a program exceeds a limit that the compiler alone decides.
+
+    Args:
+        checks: The lab's checks.
+        program: The program, which need not have run.
+        run: The largest case, as another program of the lab ran it.
+    """
+    kernel = program.kernel(run.prepared.launch.kernel) if run and run.prepared else None
+    if run is None or kernel is None:
+        return False
+    compiled = replace(run, trace=replace(run.trace, resources=kernel.resources))
+    options = [check.options for check in checks if isinstance(check.options, Resources)]
+    return any(any(compiled_limits(limits, compiled, program)) for limits in options)
 
 
 def _with_hints(results: Sequence[Result], explanation: Explanation) -> Iterator[Result]:

@@ -1,7 +1,5 @@
 """A grade as a value and as the JSON object that other tools read (schema 1); the score.
 
-The JSON of one launch of `grader run` is made here too.
-
 A system error never costs the student points: what was not evaluated leaves `judged_max`.
 """
 
@@ -9,7 +7,6 @@ from __future__ import annotations
 
 import json
 import math
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, field
 from functools import cache
@@ -19,9 +16,11 @@ from typing import TYPE_CHECKING, Any, Literal
 from grader import dataclass
 from grader.checks.causes import Cause, Explanation, Fix, find_causes
 from grader.checks.result import Result, Status, Verdict
-from grader.faults import Fault, LabFault, MachineFault, StudentFault
+from grader.compile.ptx_lines import PtxLine
+from grader.faults import LabFault
+from grader.grading.cost import Cost
 from grader.labs.model import Visibility
-from grader.launch import Finding, LineCounters, Trace
+from grader.launch import Finding, LineCounters
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
@@ -127,6 +126,8 @@ class Grade:
             JSON record, and not graded.
         explanation: what explains the findings, from the source and the public cases alone.
         hidden_feedback: what a student's copy shows of hidden cases; "" for the whole record.
+        cost: the simulated cost in the case `lines_on`; None where it was not measured.
+        ptx: the PTX of each line of the submission, where the lab lets students read it.
     """
 
     lab: str
@@ -144,6 +145,8 @@ class Grade:
     printed: tuple[str, str] = ("", "")
     explanation: Explanation = Explanation()
     hidden_feedback: HiddenFeedback | Literal[""] = ""
+    cost: Cost | None = None
+    ptx: tuple[PtxLine, ...] = ()
 
     @property
     def causes(self) -> tuple[Cause, ...]:
@@ -174,15 +177,18 @@ class Grade:
             "checks": [check_json(check) for check in self.checks],
             "cases": [asdict(case) for case in self.cases],
             "provenance": provenance_json(self.provenance),
-            "lines": [_line_json(at) for at in self.lines],
+            "lines": [line_json(at) for at in self.lines],
             "lines_on": self.lines_on,
             "causes": [cause_json(cause, self.checks) for cause in self.causes],
             "explanation": asdict(self.explanation),
             **({"hidden_feedback": self.hidden_feedback} if self.hidden_feedback else {}),
+            **({"cost": self.cost.to_json()} if self.cost else {}),
+            **({"ptx": [asdict(at) for at in self.ptx]} if self.ptx else {}),
         }
 
 
-def _line_json(at: LineCounters) -> dict[str, Any]:
+def line_json(at: LineCounters) -> dict[str, Any]:
+    """Return the counters of one source line."""
     return {"line": at.line, "file": at.file, "counters": dict(at.counters)}
 
 
@@ -342,47 +348,6 @@ def provenance_json(provenance: Provenance) -> dict[str, Any]:
 def grades_json(grades: Iterable[Grade]) -> dict[str, Any]:
     """Return `{"grades": [...]}`, the object of `grader batch`."""
     return {"grades": [grade.to_json() for grade in grades]}
-
-
-def run_json(
-    trace: Trace, outputs: Mapping[int, str], compile_seconds: float = 0.0
-) -> dict[str, Any]:
-    """Return the object of `grader run`.
-
-    Args:
-        trace: The launch.
-        outputs: The file that each saved argument was written to, by the argument's index.
-        compile_seconds: The compiler's wall time, unless the trace has its own.
-    """
-    seconds = {"compile": compile_seconds, **trace.seconds}
-    return {
-        "backend": trace.backend,
-        "verdict": trace.verdict,
-        "findings": [finding_json(finding) for finding in trace.findings],
-        "counters": dict(trace.counters),
-        "lines": [_line_json(at) for at in trace.lines],
-        "resources": asdict(trace.resources),
-        "outputs": {str(index): file for index, file in outputs.items()},
-        "seconds": {step: round(value, 4) for step, value in {"run": 0.0, **seconds}.items()},
-        "toolchain": dict(trace.toolchain),
-    }
-
-
-def fault_json(fault: Fault, backend: str) -> dict[str, Any]:
-    """Return the same object when nothing was launched: the student's findings, or an error."""
-    trace = Trace("gpu" if backend == "gpu" else "sim", findings=_findings(fault), ended=False)
-    verdict = "findings" if isinstance(fault, StudentFault) else "error"
-    return run_json(trace, {}) | {"verdict": verdict}
-
-
-def _findings(fault: Fault) -> tuple[Finding, ...]:
-    if isinstance(fault, StudentFault) and fault.findings:
-        return fault.findings
-    kind = "machine" if isinstance(fault, MachineFault) else "launch-failure"
-    message = f"{fault.where}: {fault.what}" if fault.where else fault.what
-    place = re.match(r"(.+?):(\d+)(?=:|$)", fault.where)
-    file, line = (place[1], int(place[2])) if place else ("", 0)
-    return (Finding(kind, "error", message, file, line, hint=fault.fix),)
 
 
 def dumps(value: Mapping[str, Any]) -> str:

@@ -1,13 +1,15 @@
-"""Run one launch of one kernel without a lab, as `grader run` does."""
+"""Run one launch of one kernel without a lab, as `grader run` does, and return its JSON."""
 
 from __future__ import annotations
 
 import io
+import re
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import asdict, replace
 from functools import partial
 from math import prod
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -15,8 +17,9 @@ from grader import dataclass
 from grader.compile.launch_limits import exceeded_limit
 from grader.compile.program import Kernel, Parameter, Program
 from grader.compile.source import compile_source
-from grader.faults import LabFault, MachineFault
+from grader.faults import Fault, LabFault, MachineFault, StudentFault
 from grader.grading.cases import RunOptions
+from grader.grading.record import finding_json, line_json
 from grader.grading.run import build_for, run_all
 from grader.labs.files import write_atomically
 from grader.launch import Argument, Array, Finding, Launch, Packed, Scalar, Texture, Trace
@@ -322,3 +325,46 @@ def save_outputs(trace: Trace, launch_file: LaunchFile, out: Path) -> dict[int, 
             write_atomically(out / name, held.getvalue())
             saved[index] = out / name
     return saved
+
+
+def run_json(
+    trace: Trace, outputs: Mapping[int, str], compile_seconds: float = 0.0
+) -> dict[str, Any]:
+    """Return the object of `grader run`.
+
+    Args:
+        trace: The launch.
+        outputs: The file that each saved argument was written to, by the argument's index.
+        compile_seconds: The compiler's wall time, unless the trace has its own.
+    """
+    seconds = {"compile": compile_seconds, **trace.seconds}
+    return {
+        "backend": trace.backend,
+        "verdict": trace.verdict,
+        "findings": [finding_json(finding) for finding in trace.findings],
+        "counters": dict(trace.counters),
+        "lines": [line_json(at) for at in trace.lines],
+        "resources": asdict(trace.resources),
+        "outputs": {str(index): file for index, file in outputs.items()},
+        "seconds": {step: round(value, 4) for step, value in {"run": 0.0, **seconds}.items()},
+        "toolchain": dict(trace.toolchain),
+    }
+
+
+def fault_json(fault: Fault, backend: str) -> dict[str, Any]:
+    """Return the same object when nothing was launched: the student's findings, or an error."""
+    trace = Trace(
+        "gpu" if backend == "gpu" else "sim", findings=_fault_findings(fault), ended=False
+    )
+    verdict = "findings" if isinstance(fault, StudentFault) else "error"
+    return run_json(trace, {}) | {"verdict": verdict}
+
+
+def _fault_findings(fault: Fault) -> tuple[Finding, ...]:
+    if isinstance(fault, StudentFault) and fault.findings:
+        return fault.findings
+    kind = "machine" if isinstance(fault, MachineFault) else "launch-failure"
+    message = f"{fault.where}: {fault.what}" if fault.where else fault.what
+    place = re.match(r"(.+?):(\d+)(?=:|$)", fault.where)
+    file, line = (place[1], int(place[2])) if place else ("", 0)
+    return (Finding(kind, "error", message, file, line, hint=fault.fix),)

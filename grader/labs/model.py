@@ -26,6 +26,9 @@ Role = Literal["in", "inout", "out", "value"]
 Hints = Literal["cause", "place", "fix"]
 """What a student reads of a fix that was tried: nothing, its place and kind, or the edit."""
 
+BUNDLED_LABS = Path(__file__).parent / "content" / "labs"
+"""The public parts of the labs in an installed package; a checkout has none."""
+
 BASELINE_FILE = "baseline.cu"
 
 
@@ -290,6 +293,7 @@ class Lab:
         bands: The speed thresholds by the name of the device that they were measured on.
         quiz: The questions in their order.
         hints: What a report shows of a fix that was tried.
+        ptx: Whether reports show the PTX instructions of each line of the student's file.
         where: The path of lab.yaml, for messages.
         lines: The line of each key of lab.yaml.
     """
@@ -309,6 +313,7 @@ class Lab:
     bands: Mapping[str, Band] = field(default_factory=dict)
     quiz: tuple[Question, ...] = ()
     hints: Hints = "place"
+    ptx: bool = False
     where: str = ""
     lines: Mapping[str, int] = field(default_factory=dict)
 
@@ -335,6 +340,11 @@ class Lab:
     def baseline(self) -> Path:
         """The simple kernel that traffic and speed are compared with."""
         return self.folder / BASELINE_FILE
+
+    @property
+    def is_bundled(self) -> bool:
+        """Whether it is the part that the installed package has: no hidden case, no solution."""
+        return self.folder.parent == BUNDLED_LABS
 
     @property
     def solution(self) -> Path:

@@ -1,8 +1,7 @@
 """Read labs from disk: `labs/<lab>/lab.yaml` is checked and turned into a frozen Lab.
 
 Every mistake in a lab is a LabFault with file, line, key and how to fix it. The checks here are
-those that no single key of lab.yaml can show: that names match, that every case has a launch, and
-that the questions of the quiz can be answered.
+those that no single key of lab.yaml shows: names match, cases have launches, quizzes have answers.
 """
 
 from __future__ import annotations
@@ -19,6 +18,7 @@ from grader.labs.cases import DRAWN_CASE, array_shapes, launch_shape, with_visib
 from grader.labs.files import Document, read_document
 from grader.labs.model import (
     BASELINE_FILE,
+    BUNDLED_LABS,
     ArgumentSpec,
     Band,
     Case,
@@ -43,30 +43,29 @@ LABS_VARIABLE = "WARPGRADE_LABS"
 Key = tuple[str | int, ...]
 
 
-def lab_roots(course: Path | None = None) -> tuple[Path, ...]:
+def lab_roots(course: Path | None = None, *, here: bool = True) -> tuple[Path, ...]:
     """Return the folders that may contain labs.
 
     These are `labs/` of the course, else those of $WARPGRADE_LABS, else `labs/` next to the package
-    in a checkout, then `labs/` in the current folder, as in the unpacked zip of a lab.
+    in a checkout, then, unless `here` is false, `labs/` in the current folder, as in the unpacked
+    zip of a lab: before the public parts of the labs that an installed package has.
     """
     if course is not None:
         return (course / "labs",)
     if os.environ.get(LABS_VARIABLE):
         return tuple(Path(part) for part in os.environ[LABS_VARIABLE].split(os.pathsep) if part)
-    checkout = Path(__file__).resolve().parents[2] / "labs"
-    here = Path("labs")
+    checkout, own = Path(__file__).resolve().parents[2] / "labs", Path("labs")
     if not checkout.is_dir():
-        return (here,)
-    return (checkout, here) if here.is_dir() and not here.samefile(checkout) else (checkout,)
+        bundled = (BUNDLED_LABS,) if BUNDLED_LABS.is_dir() or not here else ()
+        return (own, *bundled) if here else bundled
+    is_new = here and own.is_dir() and not own.samefile(checkout)
+    return (checkout, own) if is_new else (checkout,)
 
 
 def list_labs(roots: Sequence[Path] | None = None) -> tuple[str, ...]:
     """Return the names of all labs in alphabetical order: the folders that have a lab.yaml."""
-    names: set[str] = set()
-    for root in roots or lab_roots():
-        if root.is_dir():
-            names.update(path.parent.name for path in root.glob("*/lab.yaml"))
-    return tuple(sorted(names))
+    roots = roots or lab_roots()
+    return tuple(sorted({path.parent.name for root in roots for path in root.glob("*/lab.yaml")}))
 
 
 def load_lab(name: str, roots: Sequence[Path] | None = None) -> Lab:
@@ -81,7 +80,7 @@ def load_lab(name: str, roots: Sequence[Path] | None = None) -> Lab:
             return _build(root / name)
     containing = (known for known in names if name and name.lower() in known)
     match = closest_match(name.lower(), names) or next(containing, "")
-    places = ", ".join(str(root) for root in roots or lab_roots())
+    places = ", ".join(map(str, roots or lab_roots()))
     known = f"labs: {', '.join(names)}" if names else f"no labs in {places}"
     guess = f"did you mean {match}? " if match else ""
     raise LabFault(f"there is no lab `{name}`", fix=f"{guess}{known}")
@@ -261,6 +260,7 @@ def _build(folder: Path) -> Lab:
         bands=_bands(model, folder),
         quiz=_questions(model, document),
         hints=model.hints,
+        ptx=model.ptx,
         where=document.file,
         lines=_lines(model, document),
     )

@@ -11,6 +11,7 @@ from pydantic import (
     BaseModel,
     ConfigDict,
     Field,
+    StrictBool,
     StrictFloat,
     StrictInt,
     field_validator,
@@ -238,6 +239,10 @@ class LabModel(Strict):
         "place",
         description="what a report shows of a fix that was tried: only its cause, its place and "
         "the kind of change, or the edit as a diff",
+    )
+
+    ptx: StrictBool = Field(
+        False, description="whether reports show the PTX instructions of each line of the file"
     )
 
     @field_validator("drawn")

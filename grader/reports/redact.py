@@ -54,7 +54,7 @@ def redact(grade: Grade, feedback: HiddenFeedback = "score") -> Grade:
         return replace(grade, checks=checks, hidden_feedback="full")
     public = {TIMED, *(case.name for case in grade.cases if case.visibility == "public")}
     if grade.lines_on not in public:
-        grade = replace(grade, lines=(), lines_on="")
+        grade = replace(grade, lines=(), lines_on="", cost=None)
     if grade.printed[0] not in public:
         grade = replace(grade, printed=("", ""))
     made = replace(grade.provenance, seed="", seconds=0.0, lab_sha256="")

@@ -133,6 +133,7 @@ def render(text: Text, *, color: bool = False) -> str:
         color_system="standard" if color else None,
         force_terminal=color,
         soft_wrap=True,
+        force_jupyter=False,  # in a notebook's kernel it would display the text, not return it
     )
     console.print(text, highlight=False, markup=False, emoji=False)
     return out.getvalue()

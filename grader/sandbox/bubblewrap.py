@@ -151,14 +151,23 @@ _FINDING = Lock()
 def _found() -> Sandbox | str:
     problems = []
     for sandbox in _candidates():
-        try:
-            problem = _problem(_probe(sandbox))
-        finally:
-            _probe.cache_clear()  # its process has ended; one that was interrupted is tried again
+        problem = _tried(sandbox) and _tried(sandbox)
         if not problem:
             return sandbox
         problems.append(f"{sandbox.program}: {problem}")
     return "; ".join(dict.fromkeys(problems)) or "bubblewrap (bwrap) is not installed"
+
+
+def _tried(sandbox: Sandbox) -> str:
+    """Return why a sandbox does not work; empty when it does.
+
+    A fault of a busy machine is none of the sandbox's, and the next candidate may be weaker: so the
+    caller tries each one twice.
+    """
+    try:
+        return _problem(_probe(sandbox))
+    finally:
+        _probe.cache_clear()  # its process has ended; one that was interrupted is tried again
 
 
 def likely_sandbox(*, begin: bool = True) -> Sandbox | None:

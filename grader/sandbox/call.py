@@ -183,6 +183,9 @@ class KeptChild:
             except (Fault, SandboxFailure, ChildLost, TemplateEnded, OSError):
                 self.end()
                 return None
+            except BaseException:  # it is still at work on this call
+                self.end()
+                raise
 
 
 def _run(

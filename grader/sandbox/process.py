@@ -12,6 +12,7 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import Any, Literal
 
@@ -38,6 +39,50 @@ START_SECONDS = 30.0
 _REAP_SECONDS = 10.0
 _BUSY_SHARE = 0.5  # of the wall time, as processor time, that makes its end the child's own
 _OWN_PROCESSES = 4  # in a control group: the shell that enters it, bubblewrap, and its two halves
+
+
+class Interrupted(BaseException):
+    """The result of the steps that run is no longer wanted; no fault, and no result."""
+
+
+class Interruption:
+    """Ends all steps of this process, in whichever thread, while it is requested.
+
+    An editor asks for a new result with every change of a source. What waits for a child raises
+    Interrupted; the child ends as it does after any exception, and templates stay.
+
+    Attributes:
+        descriptor: Readable while it is requested.
+    """
+
+    def __init__(self) -> None:
+        self.descriptor = os.eventfd(0, os.EFD_CLOEXEC | os.EFD_NONBLOCK)
+
+    def request(self) -> None:
+        """End the steps that run, and those that begin until `clear`."""
+        os.eventfd_write(self.descriptor, 1)
+
+    def clear(self) -> None:
+        """Let steps run again."""
+        with suppress(BlockingIOError):
+            os.eventfd_read(self.descriptor)
+
+    def check(self) -> None:
+        """Raise Interrupted when it is requested."""
+        poll = select.poll()
+        poll.register(self.descriptor, select.POLLIN)
+        if poll.poll(0):
+            raise Interrupted
+
+
+def interruption() -> Interruption:
+    """Return that of this process; a forked copy has its own."""
+    return _interruption_of(os.getpid())
+
+
+@cache
+def _interruption_of(pid: int) -> Interruption:
+    return Interruption()
 
 
 @dataclass(frozen=True)
@@ -115,15 +160,22 @@ class Child:
         return wait_for_exit(self.process, seconds)
 
     def wait_for_reply(self, seconds: float) -> Literal["", "answered", "ended"]:
-        """Return whether it answers, which only one that stays does, or ends in time."""
-        if self.channel is None:
-            return "ended" if self.wait(seconds) else ""
+        """Return whether it answers, which only one that stays does, or ends in time.
+
+        Raises:
+            Interrupted: The steps of this process are interrupted.
+        """
         deadline = time.monotonic() + seconds
         with self._end() as end:
             poll = select.poll()
-            poll.register(end, select.POLLIN)
-            poll.register(self.channel, select.POLLIN)
+            for descriptor in (end, interruption().descriptor):
+                poll.register(descriptor, select.POLLIN)
+            if self.channel is not None:
+                poll.register(self.channel, select.POLLIN)
             poll.poll(seconds * 1000)
+        interruption().check()
+        if self.channel is None:
+            return "ended" if self.wait(max(0.0, deadline - time.monotonic())) else ""
         with suppress(BlockingIOError, ConnectionError):
             if self.channel.recv(len(ANSWERED), socket.MSG_DONTWAIT) == ANSWERED:
                 return "answered"

@@ -37,7 +37,7 @@ from grader.simulator.core.run import Limits, Machine, Raw
 from grader.simulator.counters import access_table, launch_counters, line_counters
 from grader.simulator.decode.instructions import NotSimulated, refused_attribute, with_call
 from grader.simulator.decode.module import decode
-from grader.simulator.diagnose.confirmation import Confirmation, synchronizations
+from grader.simulator.diagnose.confirmation import Confirmation, run_with_passers, synchronizations
 from grader.simulator.diagnose.findings import Explainer
 from grader.simulator.diagnose.messages import not_simulated
 from grader.simulator.exchange import pack_traces, too_large, too_much_static, unpack_program
@@ -265,7 +265,7 @@ def _run(variant: Variant, launch: Launch, limits: Limits) -> Raw:
 
     A reduction may read past the lanes that take part, where no lane uses the result.
     """
-    raw = variant.machine.run(launch, limits, variant.counts)
+    raw = run_with_passers(variant.machine, launch, limits, count=variant.counts)
     if not raw.ended or not (raw.reports["kind"] == LANE_MISSING).any():
         return raw
     other = variant.machine.run(launch, replace(limits, garbage=GARBAGE), count=False)

@@ -238,16 +238,21 @@ def read_submitted(path: Path, wanted: Wanted = ANY) -> Submission:
         listed = list_folder(path, most=MAX_PARTS).files
         return choose_part(path.name, listed_parts(listed), wanted)
     data = read_regular_file(path, MAX_CONTAINER + 1)
-    return open_submission(data, path.name, wanted, partial(_beside, path.parent))
+    return open_submission(data, path.name, wanted, partial(header_beside, path.parent))
 
 
-def _beside(folder: Path, name: str, includer: str) -> tuple[str, str] | None:
-    """Find a header in the folder of the file that includes it (containers.FindHeader)."""
+def header_beside(
+    folder: Path, name: str, includer: str, read: Callable[[Path], bytes] = read_regular_file
+) -> tuple[str, str] | None:
+    """Find a header in the folder of the file that includes it (containers.FindHeader).
+
+    `read` returns the bytes of a file, and raises Fault where there is none.
+    """
     own = os.path.normpath(os.path.join(os.path.dirname(includer), name))
     if own.startswith(("..", "/")) or not own.lower().endswith((*HEADERS, SOURCE_SUFFIX)):
         return None
     try:
-        text = part_text(read_regular_file(folder / own))
+        text = part_text(read(folder / own))
     except Fault:
         return None
     return (own, text) if text and is_for_device(text) else None

@@ -69,7 +69,7 @@ def test_attack_in_a_file_gets_its_verdict(row: Path, corpus: Corpus) -> None:
             assert statuses <= {verdict.status, "unjudged"}
         elif verdict.check != "speed":  # evaluated on a GPU only
             status, kinds = result.checks[verdict.check]
-            assert status == verdict.status
+            assert status == verdict.status, result.text
             assert not verdict.kind or verdict.kind in kinds
 
 

@@ -23,6 +23,7 @@ import pytest
 from grader.sandbox.call import Limits, SandboxFailure, run_sandboxed
 from tests.attacks.corpus import load_factor
 from tests.attacks.traces import Traces, adopt_orphans, record_traces, remaining_traces
+from tests.processes import command_line, with_mark
 
 STEPS = Path(__file__).parents[1] / "sandbox"
 ROOT = Path(__file__).parents[2]
@@ -170,7 +171,7 @@ def test_daemon_survives_without_the_sandbox(private_tree: None) -> None:
     mark = f"warpgrade-daemon-{time.monotonic_ns()}"
     assert run_sandboxed(step("daemon"), mark, confine=False).value == "started"
     deadline = time.monotonic() + 5
-    while not (alive := marked(mark)) and time.monotonic() < deadline:
+    while not (alive := with_mark(mark)) and time.monotonic() < deadline:
         time.sleep(0.01)  # until it has executed its program
     assert alive
     for pid in alive:
@@ -216,7 +217,7 @@ def test_descendants_outlive_a_killed_caller_without_the_sandbox() -> None:
     """The control: the child is tied to its caller, its own children are not."""
     mark = f"warpgrade-mark-{time.monotonic_ns()}"
     killed_after(2.0, mark, confine=False)
-    alive = [pid for pid in marked(mark) if sys.executable not in command_of(pid)]
+    alive = [pid for pid in with_mark(mark) if sys.executable not in command_line(pid)]
     assert alive
     for group in {os.getpgid(pid) for pid in alive}:
         os.killpg(group, signal.SIGKILL)
@@ -230,19 +231,3 @@ def test_setting_the_clock_changes_no_limit(monkeypatch: pytest.MonkeyPatch) -> 
     with pytest.raises(SandboxFailure, match="timeout"):
         run_sandboxed("sandboxed_steps:sleep", None, limits=Limits(wall=0.5))
     assert 0.5 <= time.monotonic() - started < 0.5 + 2 * load_factor()
-
-
-def marked(mark: str) -> list[int]:
-    """Return the processes of this machine whose command line contains the mark."""
-    return [
-        int(name)
-        for name in os.listdir("/proc")
-        if name.isdigit() and mark in command_of(int(name))
-    ]
-
-
-def command_of(pid: int) -> str:
-    try:
-        return Path(f"/proc/{pid}/cmdline").read_bytes().decode(errors="replace")
-    except OSError:  # it ended meanwhile
-        return ""

@@ -19,6 +19,7 @@ from pathlib import Path
 
 from grader.sandbox.user import DYNAMIC_USERS
 from tests.command import descendants
+from tests.processes import command_line
 
 _PR_SET_CHILD_SUBREAPER = 36
 _PATIENCE = 2.0  # seconds: the kernel's kill is asynchronous
@@ -101,9 +102,7 @@ def _idle_users() -> set[int]:
 
 
 def _command(pid: int) -> str:
-    with suppress(OSError):
-        return Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode()[:200]
-    return str(pid)
+    return command_line(pid)[:200] or str(pid)
 
 
 def _files(folders: tuple[Path, ...]) -> set[str]:

@@ -6,13 +6,16 @@ import io
 import re
 import shutil
 import zipfile
+from base64 import b64encode
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
+from urllib.parse import quote
 
 import pytest
 import yaml
 
+from grader.authoring.content import _FIGURE, _as_text, bundle
 from grader.authoring.handouts.build import pdf
 from grader.authoring.handouts.page import Page
 from grader.authoring.release import leaks, release_files, secret_lines, zipped
@@ -148,6 +151,53 @@ def test_leak_is_detected(file: str, text: str, leak: str) -> None:
     files[name] = files.get(name, b"") + f"\n{text}\n".encode()
     found = list(leaks(lab, lab.solution.read_text(), files))
     assert len(found) == bool(leak) and all(leak in line and file in line for line in found)
+
+
+SVG = "<svg xmlns='http://www.w3.org/2000/svg'><title>A</title>%s</svg>"
+CODE = "sum&#160;+= <tspan>As[ty][k] *</tspan> Bs[k][tx];"
+NAME, PART = "the name of the hidden case hidden-random", "a line of the solution"
+
+
+def base64_of(text: str) -> str:
+    return "data:image/svg+xml;base64," + b64encode(text.encode()).decode()
+
+
+HIDDEN_ON_PAGES: dict[str, tuple[str, str]] = {
+    "alt": ('<p><img src="x.svg" alt="the case\nhidden-random: a > b">', NAME),
+    "no quotes": ("<img alt=hidden&#45;random>", NAME),
+    "a comment": ("<!-- see hidden-random -->", NAME),
+    "base64": (f'<img class="wide" src="{base64_of(SVG % "<text>hidden-random</text>")}">', NAME),
+    "base64, code": (f"<img src='{base64_of(SVG % CODE)}' alt='x'>", PART),
+    "a figure's attribute": (f'<img src="{base64_of(SVG % "<g id=hidden-random />")}">', NAME),
+    "as text": (f'<img src="data:image/svg+xml,{SVG % "<text>hidden-random</text>"}">', NAME),
+    "as text, code": (f'<img src="data:image/svg+xml;utf8,{quote(SVG % CODE)}">', PART),
+    "a style": (f"<style>p {{ mask: url({base64_of(SVG % 'hidden-random')}) }}</style>", NAME),
+    "a figure in a figure": (
+        f'<img src="{base64_of(SVG % f"<image href={base64_of(SVG % CODE)!r} />")}">', PART
+    ),
+    "a page in a page": ("<iframe srcdoc='<p>sum += As[ty][k] * <b>Bs[k][tx];</b>'>", PART),
+    "one of many": (
+        f'<img srcset="{base64_of("a")} 1x, {base64_of("hidden-random")} 2x, data:,b 3x">', NAME
+    ),
+    "nothing": (f'<img alt="hidden-randomly" src="{base64_of(SVG % "n = 81")}"><![x <!DOCTYPE', ""),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", HIDDEN_ON_PAGES)
+def test_what_figures_and_attributes_reveal_is_a_leak(name: str) -> None:
+    text, leak = HIDDEN_ON_PAGES[name]
+    lab = load_lab("tiled-matmul")
+    for page in (f"<html><body>{text}</body></html>", f"{base64_of('a')} data:, {text}"):
+        found = list(leaks(lab, lab.solution.read_text(), {"tiled-matmul.html": page.encode()}))
+        assert len(found) == bool(leak) and all(leak in line for line in found), page
+
+
+def test_a_page_that_reveals_a_secret_is_not_bundled() -> None:
+    """As for a wheel: a hidden case in a figure that is not in base64 any more."""
+    page = _FIGURE.sub(_as_text, f'<img src="{base64_of(SVG % "<text>hidden-random</text>")}">')
+    assert "base64" not in page
+    with pytest.raises(LabFault, match="has the name of the hidden case hidden-random"):
+        bundle(load_lab("tiled-matmul"), page)
 
 
 @pytest.mark.parametrize(("added", "count"), [("", 0), ("\nIt is graded at n = 80, too.\n", 1)])

@@ -1,19 +1,19 @@
 """`grader batch` that reports its activity, for the test that kills it.
 
-    python -m tests.batch.observed_batch STATE WORDS...
+    python -m tests.batch.observed_batch PIPE AIM NUMBER WORDS...
 
-STATE is a file with one byte per activity; a byte counts how many are going on now. The command
-itself is unchanged.
+The NUMBER-th time that the activity AIM begins, a byte is written to the descriptor PIPE, and the
+activity does not end before the process is killed: a kill at any later time meets it. AIM is one of
+AIMS, or empty. The command itself is unchanged.
 """
 
 from __future__ import annotations
 
-import mmap
+import os
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from pathlib import Path
+from contextlib import ExitStack, contextmanager
 from typing import Any
 from unittest.mock import patch
 
@@ -22,54 +22,75 @@ from grader.gradebook.book import Gradebook
 from grader.grading import cases
 from grader.grading import pipeline as grade
 
-STATES = ("compile", "simulate", "record", "batch")
-"""`batch`: grading has begun; none of the others then is `between`."""
+AIMS = ("compile", "simulate", "record", "between")
+"""`between`: a grade was recorded, and nothing else is going on."""
 
 
-def main(state: Path, words: list[str]) -> int:
-    """Run the command with its states written down."""
-    with state.open("r+b") as file, mmap.mmap(file.fileno(), len(STATES)) as board:
-        lock = threading.Lock()
+class Activities:
+    """What is going on, and the activity in which the command waits to be killed."""
 
-        @contextmanager
-        def at(name: str) -> Iterator[None]:
-            index = STATES.index(name)
-            with lock:
-                board[index] += 1
-            try:
-                yield
-            finally:
-                with lock:
-                    board[index] -= 1
+    def __init__(self, pipe: int, aim: str, number: int) -> None:
+        """Take the descriptor for the byte, the activity, and which of its beginnings counts."""
+        self.pipe, self.aim, self.left = pipe, aim, number
+        self.lock = threading.Lock()
+        self.going_on = 0
+        self.reached = threading.Event()
+        self.killed = threading.Event()  # never set
 
-        def watched(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
-            def inner(*args: Any, **options: Any) -> Any:
-                with at(name):
-                    return function(*args, **options)
+    def _begins(self, name: str) -> bool:
+        """Count one beginning; whether it is the one to be killed in."""
+        if name != self.aim:
+            return False
+        self.left -= 1
+        if self.left:
+            return False
+        self.reached.set()
+        os.write(self.pipe, b"x")
+        return True
 
-            return inner
+    @contextmanager
+    def during(self, name: str) -> Iterator[None]:
+        """Do one activity; wait in it, or between two, once the aim is reached."""
+        if self.aim == "between" and self.reached.is_set():
+            self.killed.wait()
+        with self.lock:
+            self.going_on += 1
+            here = self._begins(name)
+        try:
+            yield
+        finally:
+            if here:
+                self.killed.wait()
+            with self.lock:
+                self.going_on -= 1
+                between = name == "record" and not self.going_on and self._begins("between")
+            if between:
+                self.killed.wait()
 
-        from grader.batch import batch
+    def watched(self, name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+        """A function whose calls are an activity."""
 
-        with (
-            patch.object(grade, "compile_source", watched("compile", grade.compile_source)),
-            patch.object(cases, "run_all", watched("simulate", cases.run_all)),
-            patch.object(Gradebook, "accept", watched("record", Gradebook.accept)),
-            patch.object(batch, "run_batch", watched("batch", batch.run_batch)),
+        def inner(*args: Any, **options: Any) -> Any:
+            with self.during(name):
+                return function(*args, **options)
+
+        return inner
+
+
+def main(pipe: int, aim: str, number: int, words: list[str]) -> int:
+    """Run the command until its end, or until it waits to be killed."""
+    os.set_inheritable(pipe, False)
+    activities = Activities(pipe, aim, number)
+    with ExitStack() as patches:
+        for place, function, name in (
+            (grade, "compile_source", "compile"),
+            (cases, "run_all", "simulate"),
+            (Gradebook, "accept", "record"),
         ):
-            return run(words)
-
-
-def reading(board: bytes) -> str:
-    """What was going on by those bytes: the rarest first, since several things go on at once."""
-    on = dict(zip(STATES, board, strict=True))
-    if not on["batch"]:
-        return "outside"
-    for name in ("record", "compile", "simulate"):
-        if on[name]:
-            return name
-    return "between"
+            seen = activities.watched(name, getattr(place, function))
+            patches.enter_context(patch.object(place, function, seen))
+        return run(words)
 
 
 if __name__ == "__main__":
-    sys.exit(main(Path(sys.argv[1]), sys.argv[2:]))
+    sys.exit(main(int(sys.argv[1]), sys.argv[2], int(sys.argv[3]), sys.argv[4:]))

@@ -1,4 +1,4 @@
-"""A short run of `python -m tests.batch.kill_batches`: five kills, then the same grades."""
+"""A short run of `python -m tests.batch.kill_batches`: each activity is killed twice."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ import sys
 from tests.command import ROOT
 
 
-def test_killed_five_times() -> None:
+def test_killed_twice_in_each_activity() -> None:
     """In a process of its own, which becomes the parent of every orphan."""
     done = subprocess.run(
-        [sys.executable, "-m", "tests.batch.kill_batches", "--times", "5", "--count", "8"],
+        [sys.executable, "-m", "tests.batch.kill_batches", "--times", "8", "--count", "12"],
         cwd=ROOT,
         capture_output=True,
         text=True,
         timeout=300,
     )
     assert done.returncode == 0, done.stdout + done.stderr
-    assert done.stdout.count("  killed ") == 5
+    assert done.stdout.count("  killed ") == 8

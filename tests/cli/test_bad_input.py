@@ -116,6 +116,8 @@ ROWS = [
     Row("no threads", text("x.cu", SOLUTION), f"{CHECK} --threads 0", 2,
         ("--threads", "greater than")),
     Row("unknown option", text("x.cu", SOLUTION), f"{CHECK} --jsno f", 2, ("--jsno", "--json")),
+    Row("option for a lab", lambda at: None, "lsp -- --jsno", 2,
+        ("`--jsno` is not the name of a lab",)),
     Row("no word left", lambda at: None, "check", 2, ("LAB",)),
     Row("json into no folder", text("x.cu", SOLUTION), f"{CHECK} --json no/f.json", 2,
         ("no/f.json", "folder of this file does not exist")),

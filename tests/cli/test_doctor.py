@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -162,3 +164,26 @@ def test_a_control_group(monkeypatch: pytest.MonkeyPatch) -> None:
         True,
         True,
     )
+
+
+@pytest.mark.parametrize(
+    ("system", "fix"), [("win32", "WSL 2"), ("darwin", "docker run"), ("freebsd14", "container")]
+)
+def test_another_system_is_told_what_to_use(
+    system: str, fix: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing that only Linux has is imported before, and `setup.py` refuses to build."""
+    for line in (
+        "sys.modules['fcntl'] = None; runpy.run_module('grader', run_name='__main__')",
+        "runpy.run_path('setup.py', run_name='__main__')",
+    ):
+        code = f"import runpy, sys, setuptools; sys.platform = {system!r}; {line}"
+        done = subprocess.run(
+            [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True
+        )
+        assert done.returncode == 1 and system in done.stderr and "Linux" in done.stderr
+        assert "Traceback" not in done.stderr
+        assert fix in done.stderr or "setup.py" in line
+    monkeypatch.setattr(sys, "platform", system)
+    diagnosis = doctor.python()
+    assert diagnosis.state == "bad" and fix in diagnosis.fix

@@ -7,12 +7,14 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.command import ROOT
+from tests.processes import is_running
 
 LAB = "vector-add"
 SOLUTION = ROOT / "solutions" / LAB / f"{LAB}.cu"
@@ -28,15 +30,55 @@ def started(process: subprocess.Popen[Any]) -> int:
 
 
 @pytest.mark.parametrize("seconds", [0.0, 0.03, 0.1, 0.2, 0.4])
-def test_interrupt_while_starting_shows_no_traceback(seconds: float) -> None:
+@pytest.mark.parametrize("to_both", [False, True], ids=["one", "both"])
+def test_interrupt_ends_at_once_or_not_at_all(seconds: float, to_both: bool) -> None:
+    """At any moment, by `kill` or by a terminal: no traceback, and no wait for what was left."""
     words = [sys.executable, "-m", "grader", "check", LAB, str(SOLUTION)]
     process = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
     with process:
-        started(process)
+        pid = started(process)
         time.sleep(seconds)
+        if to_both:
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGINT)
         process.send_signal(signal.SIGINT)
         said = process.communicate(timeout=60)[1]
     assert (process.returncode, said) in [(130, "stopped\n"), (0, "")]
+
+
+def test_interrupt_that_is_ignored_stays_ignored() -> None:
+    """As for the background jobs of a shell."""
+    words = [sys.executable, "-m", "grader", "check", LAB, str(SOLUTION)]
+    ignored = ["env", "--ignore-signal=INT", *words]
+    process = subprocess.Popen(ignored, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    with process:
+        os.kill(started(process), signal.SIGINT)
+        assert process.communicate(timeout=60)[1] == b""
+    assert process.returncode == 0
+
+
+NEVER_ENDING = """\
+import atexit, sys, threading, time
+from importlib.abc import MetaPathFinder
+from grader import __main__ as command
+class Hangs(MetaPathFinder):
+    def find_spec(self, name, path, target=None):
+        if name == 'grader.cli.check':
+            threading.Thread(target=time.sleep, args=(300,)).start()
+            atexit.register(time.sleep, 300)
+            atexit.register(lambda: 1 / 0)
+sys.meta_path.insert(0, Hangs())
+command._END_SECONDS = 1
+command.main()
+"""
+"""A command of which a thread, and what is done at exit, do not end; and an error at exit."""
+
+
+def test_end_that_hangs_keeps_the_exit_code() -> None:
+    words = [sys.executable, "-c", NEVER_ENDING, "check", LAB, str(SOLUTION)]
+    done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "score 100 of 100" in done.stdout
 
 
 ENDING = """\
@@ -90,7 +132,6 @@ def test_command_ends_with_the_process_that_waits_for_it(tmp_path: Path) -> None
         time.sleep(0.1)
         process.kill()
     deadline = time.monotonic() + 30
-    stat = Path(f"/proc/{pid}/stat")
-    while stat.exists() and stat.read_text().rpartition(")")[2].split()[0] not in "ZX":
+    while is_running(pid):
         assert time.monotonic() < deadline
         time.sleep(0.01)

@@ -7,12 +7,15 @@ import shlex
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import ExitStack
 from importlib import import_module
+from tempfile import TemporaryFile
 
 import pytest
 
 from grader.cli.check import _import_report
-from tests.command import ROOT
+from tests.command import ROOT, forked
+from tests.command_server import CLOSED
 from tests.faults.workplace import Workplace
 
 LAB, SOURCE = "vector-add", ROOT / "solutions" / "vector-add" / "solution.cu"
@@ -61,6 +64,7 @@ def words(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
 
 
 def run(line: str, redirection: str) -> subprocess.CompletedProcess[str]:
+    """Run a command that Python starts anew, in a shell."""
     start = "{ " if "}" in redirection else ""
     command = f"{start}{shlex.quote(sys.executable)} -m grader {line} {redirection}"
     return subprocess.run(
@@ -74,26 +78,60 @@ def run(line: str, redirection: str) -> subprocess.CompletedProcess[str]:
     )
 
 
+def messages(line: str, output: int) -> tuple[int, str]:
+    """Run a command with this standard output; return its exit code and its messages."""
+    variables = os.environ | {"PYTHONPATH": str(ROOT)}
+    with open(os.devnull, "rb") as nothing, TemporaryFile("w+") as errors:
+        streams = (nothing.fileno(), output, errors.fileno())
+        code = forked(shlex.split(line), ROOT, variables, streams, timeout=120)
+        errors.seek(0)
+        return code, errors.read()
+
+
 def clean(said: str) -> bool:
     return not any(text in said for text in ("Traceback", "grader failed", "Exception ignored"))
 
 
+REASONS = {"/dev/full": "No space left on device", "": "Bad file descriptor"}
+"""Why nothing can be written to this device, or to no device."""
+
+
 @pytest.mark.parametrize("command", COMMANDS)
-@pytest.mark.parametrize(
-    ("redirection", "reason"),
-    [(">/dev/full", "No space left on device"), (">&-", "Bad file descriptor")],
-)
+@pytest.mark.parametrize("device", REASONS)
 def test_output_that_cannot_be_written_is_a_system_error(
-    words: dict[str, str], command: str, redirection: str, reason: str
+    words: dict[str, str], command: str, device: str
 ) -> None:
-    done = run(words[command], redirection)
-    assert done.returncode == 3, done.stderr
-    assert f"cannot write to standard output: {reason}" in done.stderr
-    assert clean(done.stderr)
+    with ExitStack() as files:
+        output = files.enter_context(open(device, "wb")).fileno() if device else CLOSED
+        code, said = messages(words[command], output)
+    assert code == 3, said
+    assert f"cannot write to standard output: {REASONS[device]}" in said
+    assert clean(said)
 
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_reader_that_ends_changes_nothing(words: dict[str, str], command: str) -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    with open(writer, "wb"):
+        code, said = messages(words[command], writer)
+    assert clean(said) and code == 0, said
+
+
+@pytest.mark.parametrize("command", ["version", "check"])
+@pytest.mark.parametrize(("redirection", "device"), [(">/dev/full", "/dev/full"), (">&-", "")])
+def test_a_new_process_says_the_same(
+    words: dict[str, str], command: str, redirection: str, device: str
+) -> None:
+    """Those above are forked from a process that had its streams."""
+    done = run(words[command], redirection)
+    assert done.returncode == 3, done.stderr
+    assert f"cannot write to standard output: {REASONS[device]}" in done.stderr
+    assert clean(done.stderr)
+
+
+@pytest.mark.parametrize("command", ["version", "check"])
+def test_a_new_process_survives_its_reader(words: dict[str, str], command: str) -> None:
     done = run(words[command], "; echo code $? >&2; } | true")
     assert clean(done.stderr), done.stderr
     assert done.stderr.endswith("code 0\n")

@@ -9,6 +9,7 @@ import shutil
 import time
 import zlib
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -75,6 +76,28 @@ def test_every_input_is_part_of_the_key(
         compile_source(
             asked["source"], asked["file"], architecture=asked["architecture"], cache=tmp_path
         )  # type: ignore[arg-type]
+
+
+def test_checkouts_share_entries_and_other_headers_do_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
+) -> None:
+    """The folder of the headers is not part of the key; the releases in it are."""
+    first = compile_source(KERNEL, "k.cu", cache=tmp_path / "cache")
+    installed = module.installation()
+    include = shutil.copytree(module._INCLUDE, tmp_path / "include")
+    moved = replace(installed, headers=(tmp_path / "elsewhere",))
+    monkeypatch.setattr(module, "_INCLUDE", include)
+    monkeypatch.setattr(module, "installation", lambda: moved)
+    request.getfixturevalue("no_child")
+    assert compile_source(KERNEL, "k.cu", cache=tmp_path / "cache").ptx == first.ptx
+    other = replace(installed, contents=(*installed.contents, "nvidia_curand-10.4.0.35"))
+    monkeypatch.setattr(module, "installation", lambda: other)
+    with pytest.raises(AssertionError, match="child"):
+        compile_source(KERNEL, "k.cu", cache=tmp_path / "cache")
+    monkeypatch.setattr(module, "installation", lambda: moved)
+    next(path for path in include.rglob("*") if path.is_file()).open("a").write("\n")
+    with pytest.raises(AssertionError, match="child"):
+        compile_source(KERNEL, "k.cu", cache=tmp_path / "cache")
 
 
 @pytest.mark.parametrize("damage", [b"", b"{}", b"0" * 64 + b"[]"], ids=["empty", "short", "false"])

@@ -73,7 +73,8 @@ def test_headers_in_another_place_of_the_path_are_found(
     found = installation()
     monkeypatch.syspath_prepend(str(tmp_path))
     monkeypatch.delitem(sys.modules, "nvidia", raising=False)
-    assert installation() == replace(found, headers=(*found.headers, crt))
+    contents = (str(crt), *found.contents)  # no record of a wheel is beside it
+    assert installation() == replace(found, headers=(*found.headers, crt), contents=contents)
 
 
 @pytest.mark.parametrize(("version", "used"), [(13000, True), (13010, False), (12080, False)])

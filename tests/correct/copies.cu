@@ -1,5 +1,6 @@
 // Asynchronous copies on barriers and pipelines in shared memory.
 #include <cooperative_groups.h>
+#include <cooperative_groups/memcpy_async.h>
 #include <cuda/barrier>
 #include <cuda/pipeline>
 #include <cuda/ptx>
@@ -104,5 +105,46 @@ extern "C" __global__ void unified(const float *x, float *y) {
     pipe.consumer_wait();
     y[k * 64 + threadIdx.x] = s[k % 2][63 - threadIdx.x];
     pipe.consumer_release();
+  }
+}
+
+// The group's own copies, two buffers in turn: each wait is for the copy before the newest.
+// kernel group_copies_in_turn grid 2 block 64
+// in x float32 = rng.normal(size=512)
+// out y float32 = x.reshape(8, 64)[:, ::-1].ravel()
+extern "C" __global__ void group_copies_in_turn(const float *x, float *y) {
+  __shared__ float s[2][64];
+  auto block = cg::this_thread_block();
+  int base = blockIdx.x * 256, t = threadIdx.x;
+  cg::memcpy_async(block, s[0], x + base, sizeof(float) * 64);
+  for (int i = 0; i < 4; i++) {
+    if (i < 3) {
+      cg::memcpy_async(block, s[(i + 1) & 1], x + base + 64 * (i + 1), sizeof(float) * 64);
+      cg::wait_prior<1>(block);
+    } else {
+      cg::wait(block);
+    }
+    y[base + 64 * i + t] = s[i & 1][63 - t];
+    block.sync();
+  }
+}
+
+// The next copy overwrites what other threads still read: the copy's own line, not that of the wait.
+// kernel group_copies_too_early grid 2 block 64
+// in x float32 = rng.normal(size=512)
+// out y float32 = x.reshape(8, 64)[:, ::-1].ravel()
+extern "C" __global__ void group_copies_too_early(const float *x, float *y) {
+  __shared__ float s[2][64];
+  auto block = cg::this_thread_block();
+  int base = blockIdx.x * 256, t = threadIdx.x;
+  cg::memcpy_async(block, s[0], x + base, sizeof(float) * 64);
+  for (int i = 0; i < 4; i++) {
+    if (i < 3) {
+      cg::memcpy_async(block, s[(i + 1) & 1], x + base + 64 * (i + 1), sizeof(float) * 64);  // <- race
+      cg::wait_prior<1>(block);
+    } else {
+      cg::wait(block);
+    }
+    y[base + 64 * i + t] = s[i & 1][63 - t];
   }
 }

@@ -148,3 +148,43 @@ extern "C" __global__ void warp_aggregated(const int *x, int *n) {
     if (lane == __ffs(here) - 1) atomicAdd(n, __popc(here));
   }
 }
+
+// A lock that is looked at first, then taken by an exchange: other threads' attempts while it is held
+// store what it has already, so the plain release loses nothing.
+// kernel looked_at_then_exchanged grid 4 block 32
+// inout lock int32 = [0] -> [0]
+// inout count int32 = [0] -> [4]
+extern "C" __global__ void looked_at_then_exchanged(int *lock, int *count) {
+  if (threadIdx.x) return;
+  volatile int *now = lock;
+  for (int round = 0; round < 2; round++) {
+    if (atomicExch(lock, 1)) {
+      if (*now) __nanosleep(40);
+      if (*now) __nanosleep(80);
+      if (*now) { round--; continue; }
+      if (atomicExch(lock, 1)) { round--; continue; }
+    }
+    __threadfence();
+    if (round) *count += 1;
+    __threadfence();
+    *now = 0;
+  }
+}
+
+// Looked at, and then taken by a plain store: two blocks may both find it free.
+// kernel looked_at_then_stored grid 4 block 32
+// inout lock int32 = [0] -> [0]
+// inout count int32 = [0] -> _
+extern "C" __global__ void looked_at_then_stored(int *lock, int *count) {
+  if (threadIdx.x) return;
+  volatile int *now = lock;
+  while (true) {
+    if (*now) continue;
+    *now = 1;
+    __threadfence();
+    *count += 1;  // <- race
+    __threadfence();
+    *now = 0;
+    return;
+  }
+}

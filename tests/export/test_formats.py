@@ -14,18 +14,24 @@ from grader.export.formats import (
     scale_points,
 )
 from grader.faults import LabFault
-from tests.export.rows import FAILED, PASSED, SECRET, a_row, every_format, graded, made
+from tests.export.rows import FAILED, PASSED, RUN, SECRET, a_row, every_format, graded, made
 from tests.reports.hidden import SECRETS
 
-NAMES = ("canvas", "check50", "csv", "github-classroom", "gradescope", "html", "junit", "moodle",
-         "prairielearn")  # fmt: skip
-SCORELESS = {"gradescope", "canvas", "moodle"}
+NAMES = ("canvas", "check50", "classroom50", "csv", "gradescope", "html", "junit", "markdown",
+         "moodle", "prairielearn")  # fmt: skip
+SCORELESS = {"gradescope", "canvas", "moodle", "classroom50"}
 """Formats that have no way to say that the machine failed: such a row stays out of them."""
 
 
 def test_formats_are_found_by_name() -> None:
     assert format_names() == NAMES
     assert all(format.title for format in every_format())
+
+
+def test_the_format_of_a_retired_service_names_what_replaces_it() -> None:
+    with pytest.raises(LabFault, match="GitHub Classroom was retired on August 28, 2026") as caught:
+        find_format("github-classroom")
+    assert "classroom50-autograder" in caught.value.fix and "github-template" in caught.value.fix
 
 
 def test_a_wrong_name_gets_the_closest_match() -> None:
@@ -36,10 +42,6 @@ def test_a_wrong_name_gets_the_closest_match() -> None:
 @pytest.mark.parametrize("format", every_format(), ids=lambda f: f.name)
 def test_students_never_read_a_secret(format: Format) -> None:
     text, left = made(format.name, a_row(SECRET))
-    if format.name == "github-classroom":
-        import base64
-
-        text = base64.b64decode(text).decode()
     assert text and not left
     if format.reader == "student":
         assert [secret for secret in SECRETS if secret in text] == []
@@ -51,11 +53,7 @@ def test_without_redaction_students_would_read_secrets(format: Format) -> None:
     """The same text without it has the secret, or the test above could not fail."""
     if format.reader == "staff":
         return
-    text = format.export([a_row(SECRET)], Options())
-    if format.name == "github-classroom":
-        import base64
-
-        text = base64.b64decode(text).decode()
+    text = format.export([a_row(SECRET)], Options(run=RUN))
     assert "4711" in text
 
 

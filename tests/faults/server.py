@@ -7,6 +7,7 @@ waits for its end. Descendants that it leaves are given to this process, which r
 
 from __future__ import annotations
 
+import atexit
 import ctypes
 import importlib
 import json
@@ -34,7 +35,7 @@ def main() -> None:
         pid = os.fork()
         if not pid:
             _become(json.loads(line))
-            return  # the interpreter ends as it does after a command
+            return
         os.write(1, b"%d\n" % pid)
         _line()
         code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
@@ -67,11 +68,14 @@ def _become(order: dict[str, Any]) -> None:
     os.kill(os.getpid(), signal.SIGSTOP)
     from grader.__main__ import main as command
 
-    try:
-        command()
-    finally:
-        if order["modules"]:
-            Path(order["modules"]).write_text(json.dumps(sorted(sys.modules)))
+    if order["modules"]:
+        atexit.register(_write_modules, Path(order["modules"]))
+    command()
+
+
+def _write_modules(path: Path) -> None:
+    """Write the names of the imported modules; the process that waits for the command is last."""
+    path.write_text(json.dumps(sorted(sys.modules)))
 
 
 def _stop_forked(watcher: int) -> Callable[[], None]:

@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tests.faults.injection import CALLS, SIGNALED, Injection
+from tests.processes import state
 
 ROOT = Path(__file__).parents[2]
 SECONDS = 180.0
@@ -137,7 +138,7 @@ class Server:
             "modules": modules,
         }
         pid = int(self._ask(json.dumps(order)))
-        while _state(pid) != "T":
+        while state(pid) != "T":
             time.sleep(0.001)
         run = _Run(pid, trace)
         if process == "all":
@@ -187,7 +188,7 @@ class _Run:
         self._attached.add(pid)
         while not _is_traced(pid):
             if strace.poll() is not None:
-                assert _state(pid) in ("", "Z"), "strace could not attach"
+                assert state(pid) in ("", "Z"), "strace could not attach"
                 return
             time.sleep(0.002)
 
@@ -222,7 +223,7 @@ class _Run:
         assert self._trace is not None
         for pid in tree(self._pid):
             if self._trace.process == _FORKED and pid not in self._attached | {self._pid}:
-                if _state(pid) == "T":
+                if state(pid) == "T":
                     self.attach(pid)
                     with suppress(ProcessLookupError):
                         os.kill(pid, signal.SIGCONT)
@@ -266,13 +267,6 @@ def _is_traced(pid: int) -> bool:
     with suppress(OSError):
         return "TracerPid:\t0\n" not in Path(f"/proc/{pid}/status").read_text()
     return False
-
-
-def _state(pid: int) -> str:
-    """Return the state of a process as /proc shows it; empty when it is gone."""
-    with suppress(OSError):
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
-    return ""
 
 
 def tree(pid: int) -> list[int]:

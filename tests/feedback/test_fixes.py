@@ -9,10 +9,17 @@ import pytest
 
 from grader.authoring.mutation.study import submission_of
 from grader.batch.replay import ReplayInputs, replay
+from grader.checks.suite import plan
+from grader.compile.nvrtc import installation
+from grader.compile.source import compile_source, nvrtc_options
 from grader.faults import MachineFault
 from grader.feedback.grade import grade
-from grader.grading.cases import RunOptions
+from grader.feedback.trials import BATCH
+from grader.grading.cases import RunOptions, run_cases
+from grader.grading.pipeline import exceeds_limits
+from grader.labs.cases import prepare_case
 from grader.labs.reading import load_lab
+from grader.launch import pack_launches
 from grader.reports.text import grade_report
 from grader.sandbox.call import SandboxFailure, run_sandboxed
 from tests.feedback.mistakes import Mistake, examine, read_mistakes, read_mutants, solution_of
@@ -128,3 +135,45 @@ def test_an_edit_that_cannot_be_simulated_costs_no_grade() -> None:
     assert "stored[i" in source and "1<<22" in source
     made = grade(lab, submission_of(lab, source), threads=2, fixes=True)
     assert made.exit_code == 1 and made.score.status != "incomplete"
+
+
+HUGE = "__device__ float stored[1 << 29];\n"
+"""A variable that is too large to be simulated, which only its PTX shows."""
+
+
+@pytest.mark.parametrize("other", ["", HUGE], ids=["as one text", "in parts"])
+def test_edits_that_are_compiled_as_one_text_are_told_apart(other: str) -> None:
+    """Up to the first batch with one that is right, whatever does not compile beside it."""
+    lab = load_lab("vector-add")
+    source = solution_of(lab)
+    broken, wrong = source.replace("i < n", "i < m"), source.replace("i < n", "i < n / 2")
+    sources = [broken, wrong] * (BATCH + 1) + [source] + [wrong] * BATCH
+    sources[3] = other + sources[3]
+    case = prepare_case(lab, lab.cases[0], b"", {})
+    rows, arrays = pack_launches([case.launch])
+    for index, expected in case.expected.items():
+        arrays |= {f"0.value.{index}": expected.value, f"0.bound.{index}": expected.bound}
+    request = {
+        **nvrtc_options(installation()), "launches": rows, "right": [[*case.expected]],
+        "sources": sources, "steps": 100_000, "definedness": True,
+        "names": {k.name: k.name for k in lab.kernels},
+    }  # fmt: skip
+    tried = run_sandboxed("grader.feedback.trials:run", request, arrays).value
+    assert tried == [text == source for text in sources[: 3 * BATCH]]
+
+
+def test_a_limit_that_the_compiler_decides_is_known_before_a_run() -> None:
+    lab = load_lab("occupancy")
+    case = min(
+        (c for c in lab.cases if c.visibility == "public"), key=lambda c: max(c.dims.values())
+    )
+    program = compile_source(solution_of(lab).encode(), "o.cu", wanted=lab.kernels)
+    checks = plan(lab)
+    (run,) = run_cases(lab, program, [case], RunOptions(threads=2))[-1:]
+    assert run.prepared is not None and not exceeds_limits(checks, program, run)
+    for name, more in (("registers", 255), ("local_bytes", 64)):
+        kernels = tuple(
+            replace(k, resources=replace(k.resources, **{name: more})) for k in program.kernels
+        )
+        assert exceeds_limits(checks, replace(program, kernels=kernels), run)
+    assert not exceeds_limits(checks, program, None)

@@ -63,6 +63,34 @@ def test_instruction_that_lacks_an_operand_is_refused() -> None:
     assert len(places) > 20
 
 
+def test_instruction_of_any_kind_without_operands_is_refused_or_runs() -> None:
+    """Each kind of instruction in the corpus without any operand, and without its last ones."""
+    statement = re.compile(r"^(\s+(?:@!?%p\d+\s+)?)([a-z]\w*)([.\w:]*)\s+([^;{}]+);", re.M)
+    seen: set[tuple[str, str]] = set()
+    for entry in entries():
+        for found in statement.finditer(entry.text):
+            operands = {"none": "", "one less": found[4].rpartition(",")[0]}
+            operands["two less"] = operands["one less"].rpartition(",")[0]
+            for kind, left in operands.items():
+                if (found[2], kind) not in seen:
+                    seen.add((found[2], kind))
+                    made = f"{found[1]}{found[2]}{found[3]} {left};"
+                    text = entry.text[: found.start()] + made + entry.text[found.end() :]
+                    execute(text, entry.spec, grader.simulator.core.bindings.core())
+    assert len(seen) > 80
+
+
+@pytest.mark.parametrize("number", ["08", "0x"])
+def test_numbers_that_are_none_are_refused(number: str) -> None:
+    """Analyses that look at a number before it is decoded meet it as it is."""
+    changed = 0
+    for entry in entries():
+        text, count = re.subn(r"(?<=, )-?\d+(?=;)", number, entry.text)
+        execute(text, entry.spec, grader.simulator.core.bindings.core())
+        changed += count
+    assert changed > 100
+
+
 @pytest.mark.parametrize("lacking", ["brx.idx 3;", "brx.idx;", "bra;", "bra.uni;"])
 def test_branch_that_lacks_an_operand_is_refused(lacking: str) -> None:
     entry = next(one for one in entries() if "brx.idx" in one.text and "elect.sync" in one.text)

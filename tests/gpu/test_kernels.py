@@ -29,6 +29,7 @@ CASES = [
     case
     for case in all_cases(FOLDER)
     if case.path.stem in FILES and case.kernel not in SIMULATED_ONLY
+    if not (case.finds or case.marks)  # what an incorrect one computes is not known
 ]
 INEXACT = [
     c

@@ -72,6 +72,11 @@ def test_every_key_is_read(tmp_path: Path) -> None:
     assert made.policy("occupancy").cut_off == datetime(2027, 4, 2, 21, 59, tzinfo=UTC)
 
 
+def test_the_name_of_a_group_is_that_of_the_gradebook(tmp_path: Path) -> None:
+    made = course(tmp_path, LAB + '    groups: {"  A \t B ": [ada, ben]}\n')
+    assert made.groups == {("tiled", "ada"): "A B", ("tiled", "ben"): "A B"}
+
+
 def test_seeds_come_from_the_secret_and_the_lab(tmp_path: Path) -> None:
     made = course(tmp_path, secret=SECRET + b"\n")
     assert made.seed("tiled-matmul") == hmac.digest(SECRET, b"tiled-matmul", hashlib.sha256)
@@ -178,9 +183,11 @@ LAB = HEAD + "labs:\n  tiled:\n"
             LAB + "    due: 2027-03-28 23:59\n    late:\n      - cut_off: 2027-03-01 23:59\n",
             "the cut-off 2027-03-01 23:59 is before the deadline 2027-03-28 23:59",
         ),
+        (LAB + "    groups: {' ': [ada]}\n", "groups"),
+        (LAB + '    groups: {"a\\u202eb": [ada]}\n', "5: labs.tiled.groups.a"),
         (LAB + "    attempts: 0\n", "greater than or equal to 1"),
         (LAB + "    points: .nan\n", "points"),
-        (LAB + "    counts: worst\n", "'best' or 'last'"),
+        (LAB + "    counts: worst\n", "'last' or 'chosen'"),
         (HEAD + "labs:\n  Tiled Matmul: {}\n", "labs"),
         ("timezone: Mars\nlabs:\n  a: {points: -1}\n", "`UTC`; more mistakes on line 1, 3"),
         ("name: c\nlabs:\n\ta: {}\n", "3:1: not valid YAML: a tab where only spaces are allowed"),

@@ -18,6 +18,7 @@ from sqlalchemy.exc import DBAPIError
 from grader.faults import MachineFault
 from grader.gradebook import database
 from grader.gradebook.book import open_gradebook
+from grader.gradebook.chain import RowKey, record_event
 from grader.gradebook.database import connect
 from grader.gradebook.tables import metadata
 from tests.gradebook.made import a_grade
@@ -25,6 +26,8 @@ from tests.gradebook.schema import migrated, statements
 
 STEPS = Path(database.__file__).parent / "migrations"
 NOW = datetime(2027, 3, 1, tzinfo=UTC)
+CHAINED = 5
+"""The step from which on every row has a record in the audit."""
 
 
 def differences(url: str, models: MetaData) -> list[object]:
@@ -87,6 +90,9 @@ def test_an_older_gradebook_keeps_what_is_in_it(url: str, version: str) -> None:
             ),
             {"sha": hashlib.sha256(b"\x00\xff").hexdigest(), "data": b"\x00\xff", "now": str(NOW)},
         )
+        if int(version) >= CHAINED:
+            rows: list[RowKey] = [("student", "ada"), ("submission", 1)]
+            record_event(connection, NOW, "grader", "submit", rows=rows)
     old.close()
     book = open_gradebook(url)
     (kept,) = book.submissions("tiled")

@@ -9,6 +9,7 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from grader.gradebook.policy import (
+    FeedbackPolicy,
     Grace,
     LabPolicy,
     Penalty,
@@ -18,6 +19,7 @@ from grader.gradebook.policy import (
     lateness,
     later_moment,
     read_span,
+    within_attempts,
 )
 
 BERLIN = ZoneInfo("Europe/Berlin")
@@ -207,3 +209,26 @@ def test_lateness_never_rises_with_time() -> None:
 )
 def test_durations_are_formatted(seconds: int, expected_text: str) -> None:
     assert format_duration(timedelta(seconds=seconds)) == expected_text
+
+
+@pytest.mark.parametrize(
+    ("submitted", "attempts", "may_count"),
+    [
+        ("abc", None, "abc"), ("abc", 2, "ab"), ("", 1, ""),
+        ("Xab", 1, "Xa"), ("aXb", 1, "a"), ("aXb", 2, "aXb"), ("XYZ", 1, "XYZ"), ("XYab", 1, "XYa"),
+    ],
+)  # fmt: skip
+def test_what_our_machines_stopped_uses_up_no_attempt(
+    submitted: str, attempts: int | None, may_count: str
+) -> None:
+    """Capitals were stopped; each may count too, when it is graded after all."""
+    assert "".join(within_attempts(submitted, attempts, str.isupper)) == may_count
+
+
+def test_an_extension_moves_when_hidden_cases_are_told() -> None:
+    due, told = datetime(2027, 3, 1, tzinfo=UTC), datetime(2027, 3, 8, tzinfo=UTC)
+    policy = LabPolicy(due=due, feedback=FeedbackPolicy("score", told))
+    longer = policy.extended(due + timedelta(days=3))
+    assert longer.feedback == FeedbackPolicy("score", told + timedelta(days=3))
+    assert policy.extended(None).feedback == policy.feedback
+    assert LabPolicy(due=due).extended(due + timedelta(days=3)).feedback.full_from is None

@@ -9,6 +9,8 @@ import pytest
 from pydantic import BaseModel, ConfigDict
 
 from grader.checks.result import Result, Verdict
+from grader.compile.ptx_lines import PtxLine
+from grader.grading.cost import Cost
 from grader.grading.record import CaseResult, Grade, Provenance, dumps, grade_from_json
 from grader.launch import Finding, OtherAccess
 from tests.made import RACE, a_grade, a_result
@@ -164,6 +166,21 @@ class ExplanationObject(Contract):
     hints: Literal["cause", "place", "fix"]
 
 
+class CostObject(Contract):
+    case: str
+    sectors: int
+    wavefronts: int
+    thread_instructions: int
+    total: float
+    baseline: CostObject | None
+
+
+class PtxObject(Contract):
+    line: int
+    instructions: list[str]
+    file: str
+
+
 class GradeObject(Contract):
     model_config = ConfigDict(extra="forbid", strict=True, populate_by_name=True)
     schema_: Literal[1]
@@ -185,6 +202,8 @@ class GradeObject(Contract):
     causes: list[CauseObject]
     explanation: ExplanationObject
     hidden_feedback: Literal["", "score", "kind", "full"] = ""
+    cost: CostObject | None = None
+    ptx: list[PtxObject] = []
 
 
 def held(grade: Grade) -> GradeObject:
@@ -238,7 +257,8 @@ def test_no_field_is_forgotten() -> None:
     """A field that a later version adds has to be written too, or it would be lost."""
     alone = Verdict("fail", "race", findings=(RACE,), measurements={"a": 1.0}, cases={"a": "fail"})
     grade = a_grade(a_result("sync", "fail", findings=(RACE,), public=alone))
-    grade = replace(grade, hidden_feedback="kind")
+    cost = Cost("square", 1, 2, 3, Cost("square", 4, 5, 6))
+    grade = replace(grade, hidden_feedback="kind", cost=cost, ptx=(PtxLine(3, ("ret;",)),))
     told = grade.to_json()
     assert grade_from_json(told) == grade
     (check,) = told["checks"]
@@ -247,6 +267,8 @@ def test_no_field_is_forgotten() -> None:
     assert names(Result) == set(check)
     assert names(Verdict) == set(check["public"])
     assert names(Provenance) == set(told["provenance"])
+    assert names(Cost) | {"total"} == set(told["cost"]) == set(told["cost"]["baseline"])
+    assert names(PtxLine) == set(told["ptx"][0])
     own = {"schema", "status", "judged_max", "max_score", "causes"}
     shown_only = {"printed"}
     assert (names(Grade) - shown_only) | own == set(told)

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 from typing import Literal
 
-from tests.command import ROOT
+from tests.command import PATIENCE, ROOT
 
 Way = Literal["forked", "executed"]
 
@@ -47,7 +47,7 @@ def begin(way: Way, text: str, *words: str | Path) -> subprocess.Popen[str]:
     )
 
 
-def run(way: Way, text: str, *words: str | Path, timeout: float = 120) -> tuple[str, str]:
+def run(way: Way, text: str, *words: str | Path, timeout: float = PATIENCE) -> tuple[str, str]:
     """What the program prints on its standard output and error, once it has ended well."""
     with begin(way, text, *words) as program:
         try:

@@ -15,8 +15,9 @@ from typing import Any
 import pytest
 
 from grader.labs.reference_process import Process
-from tests.command import ROOT, grader
+from tests.command import PATIENCE, ROOT, grader
 from tests.labs.reference_program import Way, begin, run, write_reference
+from tests.processes import is_running
 
 WAYS: tuple[Way, ...] = ("forked", "executed")
 
@@ -49,23 +50,26 @@ OUTCOMES = {
 }  # fmt: skip
 
 SEVERAL = """
+process.MAX_WAITS = 10_000  # on however busy a machine: the time that a call uses counts
 oracle.prepare_processes()
 for folder in sorted(Path(sys.argv[2]).iterdir()):
     oracle.SECONDS = 0.4 if folder.name.startswith("ReferenceTimeout") else 60.0
-    began = time.monotonic()
     try:
         with load_reference(folder / "reference.py") as reference:
             reference.call("expected", {}, {})
         outcome = ["", "", ""]
     except (oracle.LabFault, oracle.MachineFault) as fault:
         outcome = [type(fault).__name__, fault.where, fault.what]
-    print(json.dumps([folder.name, *outcome, time.monotonic() - began]))
+    print(json.dumps([folder.name, *outcome]))
 """
 
 
 @cache
 def outcomes(way: Way) -> dict[str, Any]:
-    """The outcome of every row by name; one program runs them one after the other."""
+    """The outcome of every row by name; one program runs them one after the other.
+
+    A row that is not stopped goes on for longer than `run` waits.
+    """
     with TemporaryDirectory(prefix="référence ") as folder:
         for name, (statement, fault, _, _) in OUTCOMES.items():
             write_reference(Path(folder, f"{fault} {name}"), statement)
@@ -79,11 +83,10 @@ def outcomes(way: Way) -> dict[str, Any]:
 @pytest.mark.parametrize("name", OUTCOMES)
 def test_every_end_of_a_call_is_reported(name: str, way: Way) -> None:
     _, fault, line, text = OUTCOMES[name]
-    kind, where, what, seconds = outcomes(way)[name]
+    kind, where, what = outcomes(way)[name]
     assert kind == fault
     assert text in what
     assert where.endswith(f"reference.py:{line}" if line else "reference.py" if fault else "")
-    assert seconds < 20
 
 
 STUCK = """
@@ -95,15 +98,8 @@ time.sleep(1000)
 WRITES_ITS_NUMBER = "open(__file__ + '.pid', 'w').write(str(__import__('os').getpid()) + ' '); "
 
 
-def is_running(pid: int) -> bool:
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
-    except (FileNotFoundError, ProcessLookupError):
-        return False
-
-
-def ends(pid: int, seconds: float = 10.0) -> bool:
-    end = time.monotonic() + seconds
+def ends(pid: int) -> bool:
+    end = time.monotonic() + PATIENCE
     while is_running(pid) and time.monotonic() < end:
         time.sleep(0.01)
     return not is_running(pid)
@@ -111,7 +107,7 @@ def ends(pid: int, seconds: float = 10.0) -> bool:
 
 def pid_in(file: Path) -> int:
     """Wait until a file contains a whole process id, and return it."""
-    end = time.monotonic() + 60
+    end = time.monotonic() + PATIENCE
     while not (file.is_file() and file.read_text().endswith(" ")):
         assert time.monotonic() < end
         time.sleep(0.01)
@@ -131,7 +127,7 @@ def test_no_process_outlives_the_program(
             pid = pid_in(tmp_path / "reference.py.pid")
             assert is_running(pid) and pid != program.pid
             program.send_signal(sent)
-            program.communicate(timeout=30)
+            program.communicate(timeout=PATIENCE)
             assert ends(pid)
         finally:
             program.kill()
@@ -141,12 +137,12 @@ def test_no_process_outlives_the_program(
 def test_a_program_ends_its_processes_when_it_ends(tmp_path: Path, way: Way) -> None:
     write_reference(tmp_path, WRITES_ITS_NUMBER)
     run(way, STUCK.replace("time.sleep(1000)", ""), tmp_path)
-    assert ends(pid_in(tmp_path / "reference.py.pid"), 0.5)
+    assert ends(pid_in(tmp_path / "reference.py.pid"))
 
 
 def test_processes_that_a_reference_started_end_with_it(tmp_path: Path) -> None:
     number = tmp_path / "number"
-    statement = f"__import__('subprocess').run(['sh', '-c', 'echo $$ \" \" > {number}; sleep 99'])"
+    statement = f"__import__('subprocess').run(['sh', '-c', 'echo $$ \" \" > {number}; sleep 999'])"
     write_reference(tmp_path, statement)
     text = "oracle.SECONDS = 1.0\ntry:" + STUCK.replace("\n", "\n    ")
     run(
@@ -154,7 +150,7 @@ def test_processes_that_a_reference_started_end_with_it(tmp_path: Path) -> None:
         text.replace("time.sleep(1000)", "") + "\nexcept oracle.ReferenceTimeout: pass",
         tmp_path,
     )
-    assert ends(int(number.read_text()), 1)
+    assert ends(int(number.read_text()))
 
 
 COPIED = """

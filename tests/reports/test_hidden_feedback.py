@@ -110,7 +110,7 @@ def visible(made: Grade, source: str, folder: Path) -> str:
         if format.reader == "student":
             options = Options(identifier="id")
             kept, left = select_rows(format, [row], options)
-            seen += [format.export(kept, options) if kept else str(left)]
+            seen += [format.export(kept, options) if kept else str([one.why for one in left])]
     write_class_report(
         folder, load_lab("vector-add"), [ReportRow("Ada", made, source)], for_students=True
     )

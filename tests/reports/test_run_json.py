@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from grader.faults import Fault, LabFault, MachineFault, StudentFault
-from grader.grading.record import dumps, fault_json, grades_json, run_json
+from grader.grading.record import dumps, grades_json
+from grader.grading.single_launch import fault_json, run_json
 from grader.launch import Finding, Trace
 from tests.made import RACE, a_grade, a_result, counters, resources
 

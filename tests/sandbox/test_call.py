@@ -20,6 +20,7 @@ from grader.sandbox.message import Usage
 from grader.sandbox.process import start_process
 from grader.sandbox.template import templates
 from tests.attacks.traces import record_traces, remaining_traces
+from tests.processes import with_mark
 
 MODES = [pytest.param(True, id="confined"), pytest.param(False, id="plain")]
 SHORT = Limits(wall=5.0)
@@ -34,26 +35,12 @@ def step(name: str) -> str:
     return f"sandboxed_steps:{name}"
 
 
-def marked(mark: str) -> list[str]:
-    """Return the command lines of this machine's processes that contain the mark."""
-    lines = []
-    for entry in Path("/proc").iterdir():
-        if entry.name.isdigit():
-            try:
-                line = (entry / "cmdline").read_bytes()
-            except OSError:  # it ended meanwhile
-                continue
-            if mark.encode() in line:
-                lines.append(line.decode())
-    return lines
-
-
 def gone(mark: str) -> bool:
     """Return whether all marked processes end in two seconds; the kernel kills asynchronously."""
     deadline = time.monotonic() + 2
-    while marked(mark) and time.monotonic() < deadline:
+    while with_mark(mark) and time.monotonic() < deadline:
         time.sleep(0.01)
-    return not marked(mark)
+    return not with_mark(mark)
 
 
 @pytest.mark.parametrize("confine", MODES)

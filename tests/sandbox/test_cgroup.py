@@ -16,6 +16,7 @@ from grader.sandbox.cgroup import (
     find_delegated_group,
     parent_group,
 )
+from tests.processes import is_running
 
 MOUNT = "30 24 0:26 / {root} rw,nosuid - cgroup2 cgroup2 rw\n"
 
@@ -157,15 +158,7 @@ def test_killing_the_group_ends_its_whole_process_tree() -> None:
         made.kill()
     assert not made.folder.exists()
     assert process.returncode == -9
-    assert not [pid for pid in tree if running(pid)]
-
-
-def running(pid: int) -> bool:
-    try:
-        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
-    except OSError:
-        return False
-    return state != "Z"
+    assert not [pid for pid in tree if is_running(pid)]
 
 
 def test_child_runs_in_a_group_that_is_removed(monkeypatch: pytest.MonkeyPatch) -> None:

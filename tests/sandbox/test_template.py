@@ -23,6 +23,7 @@ from grader.sandbox import call, template
 from grader.sandbox.call import Limits, SandboxFailure, run_sandboxed, sandbox_problem
 from grader.sandbox.template import Template, TemplateEnded
 from tests.command import descendants
+from tests.processes import GONE, is_running, parent_of, with_mark
 
 ROOT = Path(__file__).parents[2]
 SECRET = "the size of the hidden case is 1237"
@@ -92,7 +93,7 @@ def memory_of(owner: Template) -> bytes:
     """Return what the processes of a template have mapped for writing."""
     parts = []
     for pid in (pid for pid in descendants() if is_below(pid, owner)):
-        with suppress(ProcessLookupError):  # a host that has just ended
+        with suppress(*GONE):  # a host that has just ended
             parts += regions(pid)
     return b"".join(parts)
 
@@ -110,6 +111,12 @@ def regions(pid: int) -> list[bytes]:
 
 def is_below(pid: int, owner: Template) -> bool:
     return is_child_of(pid, owner._process.pid)
+
+
+def is_child_of(pid: int | None, parent: int) -> bool:
+    while pid and pid > 1 and pid != parent:
+        pid = parent_of(pid)
+    return pid == parent
 
 
 @pytest.mark.parametrize("raises", [False, True])
@@ -160,9 +167,8 @@ def chain_below(owner: Template) -> list[int]:
     """The processes of a template, parents first; process ids may have begun again at 2."""
     parents: dict[int, int] = {}
     for pid in (pid for pid in descendants() if is_below(pid, owner)):
-        with suppress(FileNotFoundError, ProcessLookupError):
-            stat = Path(f"/proc/{pid}/stat").read_text()
-            parents[pid] = int(stat.rpartition(")")[2].split()[1])
+        if (parent := parent_of(pid)) is not None:
+            parents[pid] = parent
 
     def depth(pid: int) -> int:
         return 1 + depth(parents[pid]) if pid in parents else 0
@@ -274,26 +280,9 @@ def test_nothing_of_a_killed_grader_remains() -> None:
         assert len(below) >= 4  # bubblewrap twice, the template, init and the child
         caller.kill()
     deadline = time.monotonic() + 10
-    while any(map(alive, below)) and time.monotonic() < deadline:
+    while any(map(is_running, below)) and time.monotonic() < deadline:
         time.sleep(0.02)
-    assert not any(map(alive, below))
-
-
-def is_child_of(pid: int, parent: int) -> bool:
-    while pid > 1 and pid != parent:
-        try:
-            rows = Path(f"/proc/{pid}/status").read_text().splitlines()
-        except OSError:
-            return False
-        pid = next(int(row.split()[1]) for row in rows if row.startswith("PPid:"))
-    return pid == parent
-
-
-def alive(pid: int) -> bool:
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rsplit(")")[-1].split()[0] != "Z"
-    except OSError:
-        return False
+    assert not any(map(is_running, below))
 
 
 def test_steps_run_where_a_template_cannot_make_namespaces(
@@ -362,8 +351,7 @@ def test_exit_code_of_a_child_does_not_end_the_use_of_templates() -> None:
 def test_no_descendant_outlives_its_step() -> None:
     mark = f"warpgrade-daemon-{time.monotonic_ns()}"
     assert run_sandboxed("hostile_steps:daemon", mark).value == "started"
-    lines = [Path(f"/proc/{name}/cmdline") for name in os.listdir("/proc") if name.isdigit()]
-    assert not [path for path in lines if path.exists() and mark.encode() in path.read_bytes()]
+    assert not with_mark(mark)
 
 
 def test_child_does_not_inherit_the_order_of_another() -> None:

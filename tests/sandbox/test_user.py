@@ -23,6 +23,7 @@ from grader.sandbox.user import (
     shared_temporary_folder,
     unprivileged_user,
 )
+from tests.processes import with_mark
 
 AS_ROOT = os.geteuid() == 0
 USERS = range(61000, 61180)
@@ -95,7 +96,7 @@ def test_leftover_processes_and_files_are_removed() -> None:
         return
     mark = f"warpgrade-daemon-{time.monotonic_ns()}"
     assert run_sandboxed("hostile_steps:daemon", mark).value == "started"
-    assert not running(mark)
+    assert not with_mark(mark)
     assert run_sandboxed("hostile_steps:leaves_a_note", 0).value == "stayed"
     assert not Path("/tmp/warpgrade-hostile").exists()
     assert not Path("/dev/shm/warpgrade-hostile").exists()
@@ -112,12 +113,12 @@ def test_leftovers_remain_when_they_are_not_removed(monkeypatch: pytest.MonkeyPa
     run_sandboxed("hostile_steps:leaves_a_note", 0)
     assert Path("/tmp/warpgrade-hostile").exists()
     deadline = time.monotonic() + 5
-    while not running(mark) and time.monotonic() < deadline:
+    while not with_mark(mark) and time.monotonic() < deadline:
         time.sleep(0.01)
-    assert running(mark)
+    assert with_mark(mark)
     for uid in users:
         remove_leftovers(uid)
-    assert not running(mark) and not Path("/tmp/warpgrade-hostile").exists()
+    assert not with_mark(mark) and not Path("/tmp/warpgrade-hostile").exists()
 
 
 def test_step_cannot_gain_privileges() -> None:
@@ -170,17 +171,6 @@ def test_concurrent_children_have_different_users(monkeypatch: pytest.MonkeyPatc
             pass
     with unprivileged_user() as again:
         assert again in (61180, 61181)
-
-
-def running(mark: str) -> bool:
-    for name in os.listdir("/proc"):
-        if name.isdigit():
-            try:
-                if mark.encode() in Path(f"/proc/{name}/cmdline").read_bytes():
-                    return True
-            except OSError:  # it ended meanwhile
-                continue
-    return False
 
 
 def test_private_temporary_folder_is_not_used_for_an_unprivileged_user(

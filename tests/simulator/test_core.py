@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from grader.faults import MachineFault
-from grader.simulator.core import digest
-from grader.simulator.core.bindings import Core, core
+from grader.simulator.core import bindings, digest
+from grader.simulator.core.bindings import Core, core, core_in
 from tests.command import ROOT
 
 SOURCES = ROOT / "grader" / "simulator" / "core"
@@ -54,6 +54,47 @@ def test_installed_package_without_sources_is_accepted(
     assert digest(tmp_path) == ""
     built(monkeypatch, "0123456789abcdef")
     assert Core(tmp_path / "_core.so").path.parent == tmp_path
+
+
+@pytest.mark.parametrize(
+    ("built_cores", "has_avx2", "chosen"),
+    [
+        ("_core _core_v3", 1, "_core_v3"),
+        ("_core _core_v3", 0, "_core"),
+        ("_core_v3", 1, "_core_v3"),
+        ("_core", 1, "_core"),
+        ("_core", 0, "_core"),
+    ],
+)
+def test_core_is_the_one_for_the_processor(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, built_cores: str, has_avx2: int, chosen: str
+) -> None:
+    built(monkeypatch, "")
+    bindings.ctypes.CDLL("").core_has_avx2 = lambda: has_avx2
+    for name in built_cores.split():
+        (tmp_path / f"{name}.so").touch()
+    assert core_in(tmp_path).path == tmp_path / f"{chosen}.so"
+
+
+@pytest.mark.parametrize(
+    ("built_cores", "problem"),
+    [("_core_v3", "core for this processor, which lacks AVX2, is not"), ("", "C core is not")],
+)
+def test_missing_core_is_reported(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, built_cores: str, problem: str
+) -> None:
+    built(monkeypatch, "")
+    bindings.ctypes.CDLL("").core_has_avx2 = lambda: 0
+    for name in built_cores.split():
+        (tmp_path / f"{name}.so").touch()
+    with pytest.raises(MachineFault, match=problem) as caught:
+        core_in(tmp_path)
+    assert "on this machine" in caught.value.fix
+
+
+def test_checkout_has_the_core_that_the_grader_uses() -> None:
+    own = runpy.run_path(str(ROOT / "setup.py"), run_name="setup")["own_library"]()
+    assert core().path.stem == own.rpartition(".")[2]
 
 
 def test_digest_depends_on_content_and_name(tmp_path: Path) -> None:

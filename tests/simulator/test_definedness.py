@@ -82,8 +82,8 @@ def test_targets_and_sources(
     op: str, operands: list[str], written: list[str], read: list[str]
 ) -> None:
     i = Instruction(op, operands, None, Location())
-    assert targets(i) == written
-    assert sources(i) == read
+    assert list(targets(i)) == written
+    assert list(sources(i)) == read
 
 
 def decoded(text: str, definedness: bool) -> Image:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from grader.compile.source import compile_source
+from grader.simulator.ptx.debug_info import LocalVariables
 from grader.simulator.ptx.parser import parse
-from grader.simulator.ptx.source_map import LocalVariables
 
 SOURCE = b"""\
 struct Inner { short a; double b[2]; };

@@ -36,21 +36,27 @@ def trace(path: Path, threads: int = 1) -> Trace:
     return simulate(program(path), [launch], threads=threads, steps=200_000)[0]
 
 
-Run = Callable[[Spec, int, int], Trace]
+Run = Callable[[Spec, int], Trace]
+
+STEPS = 100_000
 
 
 @pytest.fixture(scope="module", params=KERNELS, ids=[f"{p.parent.name}/{p.stem}" for p in KERNELS])
 def kernel(request: pytest.FixtureRequest) -> tuple[str, Run]:
-    """A kernel's text, and what runs it with so many threads and steps.
+    """A kernel's text, and what runs it with so many threads.
 
-    Its tests share what is compiled and decoded: pytest runs those of one kernel together.
+    Its tests share what is compiled, decoded and run: pytest runs those of one kernel together.
     """
     path: Path = request.param
     decoded: Variants = {}
+    traces: dict[tuple[str, int], Trace] = {}
 
-    def run(spec: Spec, threads: int, steps: int) -> Trace:
-        how = {"threads": threads, "steps": steps, "decoded": decoded}
-        return simulate(program(path), [spec.launch()], **how)[0]  # type: ignore[arg-type]
+    def run(spec: Spec, threads: int) -> Trace:
+        key = repr(spec), threads
+        if key not in traces:
+            how = {"threads": threads, "steps": STEPS, "decoded": decoded}
+            traces[key] = simulate(program(path), [spec.launch()], **how)[0]  # type: ignore[arg-type]
+        return traces[key]
 
     return path.read_text(), run
 
@@ -68,7 +74,7 @@ def fits(finding: Finding, expected: dict[str, str]) -> bool:
 def test_kernel_draws_the_expected_findings(kernel: tuple[str, Run]) -> None:
     source, run = kernel
     expected = [e for e in EXPECT.findall(source) if e != "clean"]
-    findings = run(read(source), 1, 200_000).findings
+    findings = run(read(source), 1).findings
     for text in expected:
         assert any(fits(f, expectation(text)) for f in findings), f"{text}: not among {findings}"
     kinds = {expectation(text)["kind"] for text in expected}
@@ -82,7 +88,7 @@ def test_findings_are_the_same_for_any_number_of_threads(kernel: tuple[str, Run]
     spec = read(source)
     if spec.grid == (1, 1, 1):
         spec = replace(spec, grid=(3, 1, 1))
-    one, three = (facts(run(spec, threads, 100_000)) for threads in (1, 3))
+    one, three = (facts(run(spec, threads)) for threads in (1, 3))
     assert one == three
 
 

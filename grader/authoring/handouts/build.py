@@ -47,13 +47,14 @@ BOTH = """<figure>
 </figure>"""
 
 
-def html(page: Page, folder: Path, navigation: str = "") -> str:
+def html(page: Page, folder: Path, navigation: str = "", *, phones: bool = True) -> str:
     """Convert a page to one self-contained HTML file, without scripts.
 
     Args:
         page: The page; its links to `.md` pages become links to `.html`.
         folder: The folder of its figures, which are embedded.
         navigation: HTML to put before the page.
+        phones: Whether to embed each figure a second time, for narrow screens.
 
     Raises:
         LabFault: Pandoc rejects the page.
@@ -71,7 +72,8 @@ def html(page: Page, folder: Path, navigation: str = "") -> str:
     with tempfile.NamedTemporaryFile("w", suffix=".html", encoding="utf-8") as before:
         before.write(navigation)
         before.flush()
-        return _pandoc(page, "html5", "html", [*arguments, f"--include-before-body={before.name}"])
+        arguments.append(f"--include-before-body={before.name}")
+        return _pandoc(page, "html5", "html", arguments, phones=phones)
 
 
 def pdf(page: Page, folder: Path) -> bytes:
@@ -94,9 +96,9 @@ def pdf(page: Page, folder: Path) -> bytes:
     return document
 
 
-def _pandoc(page: Page, to: str, suffix: str, arguments: list[str]) -> str:
+def _pandoc(page: Page, to: str, suffix: str, arguments: list[str], *, phones: bool = False) -> str:
     text = LINK.sub(rf"\1.{suffix}\2", page.text)
-    if to == "html5":
+    if phones:
         text = IMAGE.sub(lambda m: BOTH.format(name=m[2], alt=m[3], caption=m[1]), text)
     try:
         return str(pypandoc.convert_text(text, to, format=MARKDOWN, extra_args=arguments))
@@ -153,6 +155,14 @@ def _page(path: Path, lab: Lab | None, out: Path) -> Page:
     return expand(path.stem, text, lab, sources)
 
 
+def lab_page(lab: Lab, out: Path) -> str:
+    """Return the page of one lab as HTML without navigation and without the figures for phones.
+
+    Raises LabFault.
+    """
+    return html(_page(handout_of(lab), lab, out), out, phones=False)
+
+
 def lab_pages(lab: Lab, out: Path) -> tuple[str, bytes]:
     """Return the page of one lab as HTML without navigation, and as PDF.
 
@@ -161,6 +171,11 @@ def lab_pages(lab: Lab, out: Path) -> tuple[str, bytes]:
     """
     page = _page(handout_of(lab), lab, out)
     return html(page, out), pdf(page, out)
+
+
+def lab_html(lab: Lab, out: Path) -> str:
+    """Return the page of one lab as HTML without navigation, as `lab_pages`."""
+    return html(_page(handout_of(lab), lab, out), out)
 
 
 def handout_of(lab: Lab) -> Path:

@@ -21,7 +21,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from grader import __version__, dataclass
 from grader.authoring.release import zipped
@@ -181,8 +181,10 @@ def read_configuration(source: Path) -> Configuration:
     return Configuration(load_lab(lab, [source / "course" / "labs"]), seed, limit, feedback)
 
 
-def grade_folder(configuration: Configuration, folder: Path) -> Grade:
-    """Grade the submission in a folder on all cases; try again after a system error."""
+def grade_folder(
+    configuration: Configuration, folder: Path, visibility: Literal["public", "all"] = "all"
+) -> Grade:
+    """Grade the submission in a folder on those cases; try again after a system error."""
     lab = configuration.lab
     found = find_submission(folder, lab)
     given = found.answers()
@@ -193,7 +195,7 @@ def grade_folder(configuration: Configuration, folder: Path) -> Grade:
         return grade_unreadable(lab, found.name, _with_advice(fault, lab), answers=answers)
     for left in reversed(range(MAX_TRIES)):
         made = grade(
-            lab, submission, on="sim", visibility="all", seed=configuration.seed,
+            lab, submission, on="sim", visibility=visibility, seed=configuration.seed,
             limit=configuration.limit, answers=answers, fixes=True,
         )  # fmt: skip
         if made.score.status == "graded" or not left:

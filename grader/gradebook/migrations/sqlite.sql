@@ -161,4 +161,251 @@ CREATE TRIGGER attempt_kept_replace BEFORE UPDATE ON attempt FOR EACH ROW WHEN (
 
 CREATE TRIGGER grade_kept_replace BEFORE UPDATE ON grade FOR EACH ROW WHEN (EXISTS (SELECT 1 FROM grade WHERE rowid <> OLD.rowid AND submission = NEW.submission) OR EXISTS (SELECT 1 FROM grade WHERE rowid <> OLD.rowid AND attempt = NEW.attempt)) BEGIN SELECT RAISE(ABORT, 'rows of grade stay as they are'); END
 
-INSERT INTO alembic_version VALUES ('5')
+CREATE TABLE account (
+id INTEGER NOT NULL,
+email VARCHAR NOT NULL,
+name VARCHAR DEFAULT '' NOT NULL,
+role VARCHAR(16) NOT NULL,
+sections TEXT DEFAULT '[]' NOT NULL,
+active BOOLEAN DEFAULT true NOT NULL,
+CONSTRAINT pk_account PRIMARY KEY (id),
+CONSTRAINT uq_account_email UNIQUE (email)
+)
+
+CREATE TABLE credential (
+id INTEGER NOT NULL,
+who VARCHAR NOT NULL,
+kind VARCHAR(16) NOT NULL,
+name VARCHAR DEFAULT '' NOT NULL,
+digest VARCHAR NOT NULL,
+scopes TEXT DEFAULT '[]' NOT NULL,
+made DATETIME NOT NULL,
+expires DATETIME NOT NULL,
+ended DATETIME,
+CONSTRAINT pk_credential PRIMARY KEY (id)
+)
+
+CREATE INDEX ix_credential_digest ON credential (digest)
+
+CREATE INDEX ix_credential_who ON credential (who)
+
+CREATE TABLE extension (
+id INTEGER NOT NULL,
+lab VARCHAR NOT NULL,
+student VARCHAR NOT NULL,
+due DATETIME,
+author VARCHAR NOT NULL,
+reason TEXT NOT NULL,
+at DATETIME NOT NULL,
+CONSTRAINT pk_extension PRIMARY KEY (id),
+CONSTRAINT fk_extension_student FOREIGN KEY(student) REFERENCES student (id)
+)
+
+CREATE INDEX ix_extension_lab_student ON extension (lab, student)
+
+CREATE TABLE progress (
+id INTEGER NOT NULL,
+submission INTEGER NOT NULL,
+kind VARCHAR(16) NOT NULL,
+body TEXT DEFAULT '{}' NOT NULL,
+at DATETIME NOT NULL,
+CONSTRAINT pk_progress PRIMARY KEY (id),
+CONSTRAINT fk_progress_submission FOREIGN KEY(submission) REFERENCES submission (id)
+)
+
+CREATE INDEX ix_progress_submission ON progress (submission)
+
+CREATE TRIGGER extension_kept_update BEFORE UPDATE ON extension BEGIN SELECT RAISE(ABORT, 'rows of extension stay as they are'); END
+
+CREATE TRIGGER extension_kept_delete BEFORE DELETE ON extension BEGIN SELECT RAISE(ABORT, 'rows of extension stay as they are'); END
+
+CREATE TABLE request (
+id INTEGER NOT NULL,
+submission INTEGER NOT NULL,
+score FLOAT NOT NULL,
+most FLOAT NOT NULL,
+status VARCHAR(16) NOT NULL,
+at DATETIME NOT NULL,
+CONSTRAINT pk_request PRIMARY KEY (id),
+CONSTRAINT ck_request_ck_request_status CHECK (status IN ('open', 'answered', 'closed')),
+CONSTRAINT fk_request_submission FOREIGN KEY(submission) REFERENCES submission (id)
+)
+
+CREATE INDEX ix_request_submission ON request (submission)
+
+CREATE TABLE message (
+id INTEGER NOT NULL,
+request INTEGER NOT NULL,
+author VARCHAR NOT NULL,
+staff BOOLEAN NOT NULL,
+body TEXT NOT NULL,
+at DATETIME NOT NULL,
+CONSTRAINT pk_message PRIMARY KEY (id),
+CONSTRAINT fk_message_request FOREIGN KEY(request) REFERENCES request (id)
+)
+
+CREATE INDEX ix_message_request ON message (request)
+
+CREATE TABLE comment (
+id INTEGER NOT NULL,
+submission INTEGER NOT NULL,
+line INTEGER NOT NULL,
+author VARCHAR NOT NULL,
+body TEXT NOT NULL,
+at DATETIME NOT NULL,
+removed BOOLEAN DEFAULT false NOT NULL,
+CONSTRAINT pk_comment PRIMARY KEY (id),
+CONSTRAINT fk_comment_submission FOREIGN KEY(submission) REFERENCES submission (id)
+)
+
+CREATE INDEX ix_comment_submission ON comment (submission)
+
+CREATE TABLE release_rule (
+id INTEGER NOT NULL,
+lab VARCHAR NOT NULL,
+moment DATETIME,
+held BOOLEAN NOT NULL,
+author VARCHAR NOT NULL,
+reason TEXT NOT NULL,
+at DATETIME NOT NULL,
+CONSTRAINT pk_release_rule PRIMARY KEY (id)
+)
+
+CREATE INDEX ix_release_rule_lab ON release_rule (lab)
+
+CREATE TABLE choice (
+id INTEGER NOT NULL,
+lab VARCHAR NOT NULL,
+student VARCHAR NOT NULL,
+submission INTEGER NOT NULL,
+author VARCHAR NOT NULL,
+at DATETIME NOT NULL,
+CONSTRAINT pk_choice PRIMARY KEY (id),
+CONSTRAINT fk_choice_student FOREIGN KEY(student) REFERENCES student (id),
+CONSTRAINT fk_choice_submission FOREIGN KEY(submission) REFERENCES submission (id)
+)
+
+CREATE INDEX ix_choice_lab_student ON choice (lab, student)
+
+CREATE TABLE regrade (
+id INTEGER NOT NULL,
+lab VARCHAR NOT NULL,
+students TEXT DEFAULT '[]' NOT NULL,
+state VARCHAR(16) NOT NULL,
+author VARCHAR NOT NULL,
+reason TEXT NOT NULL,
+at DATETIME NOT NULL,
+CONSTRAINT pk_regrade PRIMARY KEY (id),
+CONSTRAINT ck_regrade_ck_regrade_state CHECK (state IN ('open', 'adopted', 'rejected'))
+)
+
+CREATE TRIGGER message_kept_update BEFORE UPDATE ON message BEGIN SELECT RAISE(ABORT, 'rows of message stay as they are'); END
+
+CREATE TRIGGER message_kept_delete BEFORE DELETE ON message BEGIN SELECT RAISE(ABORT, 'rows of message stay as they are'); END
+
+CREATE TRIGGER release_rule_kept_update BEFORE UPDATE ON release_rule BEGIN SELECT RAISE(ABORT, 'rows of release_rule stay as they are'); END
+
+CREATE TRIGGER release_rule_kept_delete BEFORE DELETE ON release_rule BEGIN SELECT RAISE(ABORT, 'rows of release_rule stay as they are'); END
+
+CREATE TRIGGER choice_kept_update BEFORE UPDATE ON choice BEGIN SELECT RAISE(ABORT, 'rows of choice stay as they are'); END
+
+CREATE TRIGGER choice_kept_delete BEFORE DELETE ON choice BEGIN SELECT RAISE(ABORT, 'rows of choice stay as they are'); END
+
+CREATE TRIGGER request_kept_delete BEFORE DELETE ON request BEGIN SELECT RAISE(ABORT, 'rows of request stay as they are'); END
+
+CREATE TRIGGER comment_kept_delete BEFORE DELETE ON comment BEGIN SELECT RAISE(ABORT, 'rows of comment stay as they are'); END
+
+CREATE TRIGGER regrade_kept_delete BEFORE DELETE ON regrade BEGIN SELECT RAISE(ABORT, 'rows of regrade stay as they are'); END
+
+CREATE TABLE worker (
+id INTEGER NOT NULL,
+name VARCHAR NOT NULL,
+backend VARCHAR(16) NOT NULL,
+device VARCHAR DEFAULT '' NOT NULL,
+jobs INTEGER NOT NULL,
+version VARCHAR NOT NULL,
+started DATETIME NOT NULL,
+seen DATETIME NOT NULL,
+ended DATETIME,
+note TEXT DEFAULT '' NOT NULL,
+CONSTRAINT pk_worker PRIMARY KEY (id),
+CONSTRAINT uq_worker_name UNIQUE (name)
+)
+
+CREATE TABLE board_entry (
+lab VARCHAR NOT NULL,
+student VARCHAR NOT NULL,
+pseudonym VARCHAR DEFAULT '' NOT NULL,
+folded VARCHAR,
+hidden BOOLEAN DEFAULT false NOT NULL,
+reason TEXT DEFAULT '' NOT NULL,
+at DATETIME NOT NULL,
+CONSTRAINT pk_board_entry PRIMARY KEY (lab, student),
+CONSTRAINT uq_board_entry_lab_folded UNIQUE (lab, folded),
+CONSTRAINT fk_board_entry_student FOREIGN KEY(student) REFERENCES student (id)
+)
+
+CREATE TABLE board_mark (
+lab VARCHAR NOT NULL,
+lab_sha256 VARCHAR(64) NOT NULL,
+marks TEXT NOT NULL,
+at DATETIME NOT NULL,
+CONSTRAINT pk_board_mark PRIMARY KEY (lab)
+)
+
+CREATE TRIGGER board_entry_kept_delete BEFORE DELETE ON board_entry BEGIN SELECT RAISE(ABORT, 'rows of board_entry stay as they are'); END
+
+CREATE TABLE course_extension (
+id INTEGER NOT NULL,
+lab VARCHAR NOT NULL,
+student VARCHAR NOT NULL,
+due DATETIME,
+reason TEXT NOT NULL,
+at DATETIME NOT NULL,
+CONSTRAINT pk_course_extension PRIMARY KEY (id),
+CONSTRAINT fk_course_extension_student FOREIGN KEY(student) REFERENCES student (id)
+)
+
+CREATE INDEX ix_course_extension_lab_student ON course_extension (lab, student)
+
+CREATE TABLE membership (
+id INTEGER NOT NULL,
+lab VARCHAR NOT NULL,
+student VARCHAR NOT NULL,
+team VARCHAR,
+staff BOOLEAN NOT NULL,
+author VARCHAR NOT NULL,
+reason TEXT NOT NULL,
+at DATETIME NOT NULL,
+CONSTRAINT pk_membership PRIMARY KEY (id),
+CONSTRAINT fk_membership_student FOREIGN KEY(student) REFERENCES student (id)
+)
+
+CREATE INDEX ix_membership_lab_student ON membership (lab, student)
+
+CREATE TABLE coauthor (
+id INTEGER NOT NULL,
+submission INTEGER NOT NULL,
+student VARCHAR NOT NULL,
+since DATETIME,
+CONSTRAINT pk_coauthor PRIMARY KEY (id),
+CONSTRAINT uq_coauthor_submission_student UNIQUE (submission, student),
+CONSTRAINT fk_coauthor_submission FOREIGN KEY(submission) REFERENCES submission (id),
+CONSTRAINT fk_coauthor_student FOREIGN KEY(student) REFERENCES student (id)
+)
+
+CREATE INDEX ix_coauthor_student ON coauthor (student)
+
+CREATE TRIGGER course_extension_kept_update BEFORE UPDATE ON course_extension BEGIN SELECT RAISE(ABORT, 'rows of course_extension stay as they are'); END
+
+CREATE TRIGGER course_extension_kept_delete BEFORE DELETE ON course_extension BEGIN SELECT RAISE(ABORT, 'rows of course_extension stay as they are'); END
+
+CREATE TRIGGER membership_kept_update BEFORE UPDATE ON membership BEGIN SELECT RAISE(ABORT, 'rows of membership stay as they are'); END
+
+CREATE TRIGGER membership_kept_delete BEFORE DELETE ON membership BEGIN SELECT RAISE(ABORT, 'rows of membership stay as they are'); END
+
+CREATE TRIGGER coauthor_kept_update BEFORE UPDATE ON coauthor BEGIN SELECT RAISE(ABORT, 'rows of coauthor stay as they are'); END
+
+CREATE TRIGGER coauthor_kept_delete BEFORE DELETE ON coauthor BEGIN SELECT RAISE(ABORT, 'rows of coauthor stay as they are'); END
+
+INSERT INTO alembic_version VALUES ('10')

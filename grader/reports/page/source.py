@@ -80,7 +80,8 @@ class Row:
     """One source line; `label` is `line_label` of its place.
 
     The cell with its notes spans `span` rows, down to the next line with notes; 0 when the cell of
-    an earlier line covers it.
+    an earlier line covers it. `ptx` are the instructions that came from the line, where the lab
+    lets students read them.
     """
 
     label: str
@@ -89,6 +90,7 @@ class Row:
     notes: tuple[Note, ...]
     span: int
     severity: str
+    ptx: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -123,6 +125,7 @@ def source_view(grade: Grade, source: str, findings: Sequence[Finding]) -> Sourc
     names = [n for n in COLUMNS if any(getattr(line, n) for line in lines)]
     noted = margin_notes(findings, headers)
     notes = {row_of[label]: held for label, held in noted.items() if label in row_of}
+    ptx = {line_label(at.file or grade.file, at.line, headers): at.instructions for at in grade.ptx}
     spans = _spans([line.number for line in lines if line.number in notes], len(lines))
     rows = tuple(
         Row(
@@ -132,6 +135,7 @@ def source_view(grade: Grade, source: str, findings: Sequence[Finding]) -> Sourc
             notes.get(line.number, ())[:MAX_NOTES],
             spans.get(line.number, 0),
             notes[line.number][0].severity if line.number in notes else "",
+            ptx.get(labels[line.number - 1], ()),
         )
         for line, tokens in zip(lines, _tokens(text), strict=True)
     )

@@ -14,7 +14,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from grader import dataclass
@@ -71,8 +71,16 @@ class Templates:
 
 def load_templates() -> Templates:
     """Load the templates of this package."""
+    environment = page_environment("grader.reports.page")
+    folder = files("grader.reports.page") / "templates"
+    style, script = ((folder / name).read_text("utf-8") for name in ("page.css", "sort.js"))
+    return Templates(environment, style, script)
+
+
+def page_environment(*packages: str) -> Environment:
+    """Return the template engine of pages; an earlier package's template hides a later one's."""
     environment = Environment(
-        loader=PackageLoader("grader.reports.page"),
+        loader=ChoiceLoader([PackageLoader(name) for name in packages]),
         autoescape=True,
         undefined=StrictUndefined,
         finalize=_printable_value,
@@ -80,9 +88,7 @@ def load_templates() -> Templates:
         lstrip_blocks=True,
     )
     environment.filters["code"] = _with_code
-    folder = files("grader.reports.page") / "templates"
-    style, script = ((folder / name).read_text("utf-8") for name in ("page.css", "sort.js"))
-    return Templates(environment, style, script)
+    return environment
 
 
 def _with_code(text: str) -> Markup:

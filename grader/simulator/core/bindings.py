@@ -309,11 +309,18 @@ class Core:
 @cache
 def core() -> Core:
     """The core for this processor. Raises MachineFault when it is not built."""
-    here = Path(__file__).parents[1]
-    plain, fast = here / "_core.so", here / "_core_v3.so"
-    if not plain.exists():
-        raise MachineFault(
-            "the simulator's C core is not built", fix="Build it: make demo  (or pip install .)."
-        )
-    base = Core(plain)
-    return Core(fast) if fast.exists() and base.library.core_has_avx2() else base
+    return core_in(Path(__file__).parents[1])
+
+
+def core_in(folder: Path) -> Core:
+    """The core in a folder; a checkout has only the one for the processor that it was built on."""
+    plain, fast = folder / "_core.so", folder / "_core_v3.so"
+    if fast.exists() and ctypes.CDLL(str(fast)).core_has_avx2():
+        return Core(fast)
+    if plain.exists():
+        return Core(plain)
+    what = "for this processor, which lacks AVX2, " if fast.exists() else ""
+    raise MachineFault(
+        f"the simulator's C core {what}is not built",
+        fix="Build it on this machine: make demo  (or pip install .).",
+    )

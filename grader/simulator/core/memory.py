@@ -285,18 +285,18 @@ class Loader:
                 pointers[index] = address_of(len(buffers))
                 buffers.append(_argument_buffer(index, argument))
         places = {v.name: address_of(len(buffers) + k) for k, v in enumerate(self.globals)}
-        given = {plain_name(v.name): v for v in self.globals}
+        # A kernel with the C++ library has a hundred of them, and most launches need no name.
+        names = [plain_name(v.name) if launch.globals else "" for v in self.globals]
         for name in launch.globals:
-            if name not in given:
+            if name not in names:
                 raise LabFault(
                     f"the kernel's file has no __constant__ or __device__ variable `{name}`"
                 )
-        for v in self.globals:
-            content = launch.globals.get(plain_name(v.name))
+        for v, name in zip(self.globals, names, strict=True):
+            content = launch.globals.get(name)
             if content is not None and content.nbytes != v.bytes:
                 raise LabFault(
-                    f"`{plain_name(v.name)}` has {v.bytes} bytes, "
-                    f"but the array for it has {content.nbytes} bytes"
+                    f"`{name}` has {v.bytes} bytes, but the array for it has {content.nbytes} bytes"
                 )
             data = None if content is None else np.ascontiguousarray(content).tobytes()
             buffers.append(module_buffer(v, data, lambda name: self._symbol(name, places)))

@@ -10,7 +10,6 @@ which it is the single predecessor, is merged with it: no lanes can take another
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 
@@ -40,11 +39,12 @@ MAX_STATE = 512
 """Registers that are compared to find a loop's repetition, at most."""
 
 _ACCESSES = ("ld", "ldu", "st", "atom", "red", "wmma", "ldmatrix", "stmatrix")
-_COMPUTES = re.compile(
-    "add|sub|mul|mad|mul24|mad24|fma|div|rem|abs|neg|min|max|popc|clz|bfind|fns|brev|bfe|bfi|szext|"
-    "bmsk|dp2a|dp4a|sad|and|or|xor|not|cnot|lop3|shf|shl|shr|prmt|setp|set|selp|slct|cvt|cvta|rcp|"
-    "sqrt|rsqrt|sin|cos|lg2|ex2|tanh|testp|copysign|isspacep"
-)
+_COMPUTES = frozenset((
+    "add", "sub", "mul", "mad", "mul24", "mad24", "fma", "div", "rem", "abs", "neg", "min", "max",
+    "popc", "clz", "bfind", "fns", "brev", "bfe", "bfi", "szext", "bmsk", "dp2a", "dp4a", "sad",
+    "and", "or", "xor", "not", "cnot", "lop3", "shf", "shl", "shr", "prmt", "setp", "set", "selp",
+    "slct", "cvt", "cvta", "rcp", "sqrt", "rsqrt", "sin", "cos", "lg2", "ex2", "tanh", "testp",
+    "copysign", "isspacep"))  # fmt: skip
 """The instructions that make their results of registers and constants alone."""
 
 _CLOCKS = ("mov_clock32", "mov_clock64")
@@ -319,9 +319,9 @@ class _Dependencies:
         self.registers = function.registers
         self.parameters = {p.name for p in function.parameters}
         self.functions = functions
-        self.known: dict[int, tuple[list[str], list[str], bool]] = {}
+        self.known: dict[int, tuple[tuple[str, ...], list[str], bool]] = {}
 
-    def of(self, i: Instruction) -> tuple[list[str], list[str], bool]:
+    def of(self, i: Instruction) -> tuple[tuple[str, ...], list[str], bool]:
         """The registers that an instruction writes and reads; whether it computes from these."""
         if id(i) not in self.known:
             read = [name for name in sources(i) if name in self.registers]
@@ -338,7 +338,7 @@ class _Dependencies:
             return "const" in parts or ("param" in parts and own)
         if parts[0] == "mov":
             return not any(x.startswith(("%clock", "%globaltimer")) for x in i.operands)
-        return bool(_COMPUTES.fullmatch(parts[0])) and "cc" not in parts
+        return parts[0] in _COMPUTES and "cc" not in parts
 
     @cached_property
     def calls_end(self) -> bool:

@@ -237,7 +237,7 @@ def _call(i: Instruction, f: Function, o: Operands, functions: dict[str, Functio
             raise NotSimulated(_refused_call(target))
     else:
         raise NotSimulated(_refused_call(target))
-    frame = parameter_frame(callee)
+    frame = parameter_frame(callee, shadows=o.frame.shadows)
     inputs = _copies(o.frame, arguments, callee.parameters, frame)
     outputs = [(b, a, n) for a, b, n in _copies(o.frame, results, callee.results, frame)]
     call = Call(None if indirect else target, inputs, outputs, frame.bytes, i.library or f.library)
@@ -261,9 +261,9 @@ def _anonymous(text: str | None, what: str) -> list[Variable]:
     ]
 
 
-def parameter_frame(function: Function) -> Frame:
+def parameter_frame(function: Function, *, shadows: bool = False) -> Frame:
     """Place a function's inputs, then its results; the same for all functions of a signature."""
-    frame = Frame()
+    frame = Frame(shadows=shadows)
     for k, v in enumerate([*function.parameters, *function.results]):
         if v.space != "param":
             raise NotSimulated(f"parameters of {function.name} in registers")
@@ -283,7 +283,7 @@ def _copies(
             raise NotSimulated("call arguments that are not in .param variables")
         if own.sizes[name] != v.bytes:
             raise OperandError(f"a call with {own.sizes[name]} bytes in {name} for {v.bytes}")
-        out.append((own.places[name], frame.places[v.name], v.bytes))
+        out.append((own.places[name], frame.places[v.name], own.span(v.bytes)))
     return out
 
 

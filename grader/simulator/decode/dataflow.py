@@ -41,17 +41,25 @@ def _has_target(op: str) -> bool:
     return parts[0] not in _NO_TARGET or (parts[0] in ("bar", "barrier") and "red" in parts)
 
 
-def targets(i: Instruction) -> list[str]:
+def targets(i: Instruction) -> tuple[str, ...]:
     """The names that an instruction writes: a register, `p|q`, or the elements of a vector."""
-    if not i.operands or i.operands[0].startswith("[") or not _has_target(i.op):
-        return []
-    return list(_names(i.operands[0]))
+    return _targets(i.op, i.operands[0]) if i.operands else ()
 
 
-def sources(i: Instruction) -> list[str]:
+@lru_cache(maxsize=1 << 13)
+def _targets(op: str, first: str) -> tuple[str, ...]:
+    return () if first.startswith("[") or not _has_target(op) else _names(first)
+
+
+def sources(i: Instruction) -> tuple[str, ...]:
     """The names that an instruction reads, without its guard."""
-    read = i.operands[1:] if targets(i) else i.operands
-    return [name for operand in read for name in _names(operand)]
+    return _sources(i.op, *i.operands)
+
+
+@lru_cache(maxsize=1 << 13)
+def _sources(op: str, *operands: str) -> tuple[str, ...]:
+    read = operands[1:] if operands and _targets(op, operands[0]) else operands
+    return tuple(name for operand in read for name in _names(operand))
 
 
 @dataclass(slots=True)
@@ -105,9 +113,7 @@ def _union(sets: Iterator[int]) -> int:
 
 def _scan(block: _Block, body: Sequence[Instruction], bits: dict[str, int]) -> None:
     for i in body:
-        names = sources(i)
-        if i.guard is not None:
-            names.append(i.guard[0])
+        names = sources(i) if i.guard is None else (*sources(i), i.guard[0])
         for name in names:
             block.reads |= bits.get(name, 0) & ~block.writes
         if i.guard is None:
@@ -144,12 +150,17 @@ _WHOLE = frozenset(("1", "255", "65535"))
 
 def copies_value(i: Instruction) -> bool:
     """Whether an instruction moves, selects, packs or shuffles values without using them."""
-    parts = i.op.split(".")
-    if parts[0] in ("mov", "selp", "cvta", "shfl"):
+    return _copies_value(i.op, i.operands[-1] if i.operands else "")
+
+
+@lru_cache(maxsize=1 << 13)
+def _copies_value(op: str, last: str) -> bool:
+    head = op.split(".")[0]
+    if head in ("mov", "selp", "cvta", "shfl"):
         return True
-    if parts[0] == "cvt":
-        return all(kind[0] in "usb" and kind != "bf16" for kind in types_of(i.op))
-    return parts[0] == "and" and not _WHOLE.isdisjoint(i.operands[-1:])
+    if head == "cvt":
+        return all(kind[0] in "usb" and kind != "bf16" for kind in types_of(op))
+    return head == "and" and last in _WHOLE
 
 
 Piece = tuple[str, int, int]

@@ -10,25 +10,31 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 
 from grader.simulator.decode.dataflow import BRANCHES, copies_value, sources, targets
 from grader.simulator.decode.instructions import types_of
 from grader.simulator.decode.memory import CONST, LOCAL, PARAM, space_of
 from grader.simulator.decode.operands import address_or_none, vector
+from grader.simulator.ptx.debug_info import LocalVariables
 from grader.simulator.ptx.model import TYPE_BYTES, Function, Instruction, integer
-from grader.simulator.ptx.source_map import LocalVariables
 
 Key = tuple[int, object, str]
 """Of an access: its basic block, its location, and the register that its address is made from."""
 
-_NUMBER = re.compile(r"[-+]?(?:0[xX][0-9a-fA-F]+|\d+)U?$")
+_NUMBER = re.compile(r"[-+]?(?:0[xX][0-9a-fA-F]+|0[0-7]*|[1-9]\d*)U?$")
 TABLES = {"and": 0xC0, "or": 0xFC, "xor": 0x3C, "not": 0x0F}
 """The truth tables of bitwise instructions, as lop3 has them."""
 
 
 def masks_bits(i: Instruction) -> bool:
     """Whether an instruction merges, shifts or extracts bits, with constants for their places."""
-    head, kinds = i.op.split(".")[0], types_of(i.op)
+    return _masks_bits(i.op, *i.operands) and not copies_value(i)
+
+
+@lru_cache(maxsize=1 << 13)
+def _masks_bits(op: str, *operands: str) -> bool:
+    head, kinds = op.split(".")[0], types_of(op)
     if not kinds or kinds[-1] not in (
         "b16",
         "b32",
@@ -41,10 +47,10 @@ def masks_bits(i: Instruction) -> bool:
         "s64",
     ):
         return False
-    constants = i.operands[{"shl": 2, "shr": 2, "bfe": 2, "bfi": 3, "lop3": 4}.get(head, 9) :]
+    constants = operands[{"shl": 2, "shr": 2, "bfe": 2, "bfi": 3, "lop3": 4}.get(head, 9) :]
     if head in ("shl", "shr", "bfe", "bfi", "lop3"):
         return bool(constants) and all(_NUMBER.match(x) for x in constants)
-    return head in TABLES and not copies_value(i)
+    return head in TABLES
 
 
 def passes_on(i: Instruction) -> bool:
@@ -82,8 +88,9 @@ def moving_loads(f: Function) -> tuple[frozenset[int], frozenset[int]]:
         elif users:
             groups[key].append(i)
     copied: set[int] = set()
+    loops = _copying_loops(f) if groups else frozenset()
     for key, members in groups.items():
-        if len(members) > 1 or len(vector(members[0].operands[0])) > 1 or _copies_in_loop(f, key):
+        if len(members) > 1 or len(vector(members[0].operands[0])) > 1 or key[0] in loops:
             followed.update(map(id, members))
         elif not members[0].op.split(".")[-1].startswith(("f", "bf")):
             copied.add(id(members[0]))
@@ -198,18 +205,21 @@ def _stores_value(i: Instruction, names: list[str]) -> bool:
     return address_or_none(i.operands[0])[0] not in names
 
 
-def _copies_in_loop(f: Function, key: Key) -> bool:
-    """Whether a load's block is a loop of its own: the compiler copies a large struct so."""
-    starts, block, body = set(f.labels.values()), 0, []
+def _copying_loops(f: Function) -> frozenset[int]:
+    """The numbers of the blocks that are loops of their own and copy a large struct."""
+    found, first, block = set(), 0, 0
+    starts = set(f.labels.values())
     for at, i in enumerate(f.body):
-        block += at in starts
-        if block == key[0]:
-            body.append((at, i))
-        block += i.op.split(".")[0] in BRANCHES
-    if not body or body[-1][1].op.split(".")[0] != "bra" or not body[-1][1].operands:
-        return False
-    accesses = [i.op.split(".")[0] for _, i in body if i.op.startswith(("ld", "st", "call"))]
-    return f.labels.get(body[-1][1].operands[0]) == body[0][0] and accesses == ["ld", "st"]
+        if at in starts:
+            first, block = at, block + 1
+        if (head := i.op.partition(".")[0]) not in BRANCHES:
+            continue
+        if head == "bra" and i.operands and f.labels.get(i.operands[0]) == first:
+            heads = [x.op.split(".")[0] for x in f.body[first:at]]
+            if [x for x in heads if x.startswith(("ld", "st", "call"))] == ["ld", "st"]:
+                found.add(block)
+        first, block = at + 1, block + 1
+    return frozenset(found)
 
 
 def copy_groups(f: Function, shadowed: Mapping[str, int]) -> dict[int, list[str]]:
@@ -222,11 +232,12 @@ def copy_groups(f: Function, shadowed: Mapping[str, int]) -> dict[int, list[str]
         if all(v in shadowed for v in vector(i.operands[1])):
             groups[key].append(i)
     out: dict[int, list[str]] = {}
+    loops = _copying_loops(f) if groups else frozenset()
     for key, members in groups.items():
         if len(members) > 1:
             out |= {id(i): [] for i in members}
             out[id(members[-1])] = [v for i in members for v in vector(i.operands[1])]
-        elif _copies_in_loop(f, key):
+        elif key[0] in loops:
             out[id(members[0])] = []
     return out
 
@@ -309,4 +320,30 @@ def held_in_part(f: Function, moving: frozenset[int]) -> set[str]:
             names.update(targets(i), sources(i))
         elif i.op.split(".")[0] == "st" and len(i.operands) == 2:
             names.update(vector(i.operands[1]))
+    return names
+
+
+def moving(f: Function, in_memory: frozenset[str]) -> frozenset[int]:
+    """The instructions, by id, that copy shadows.
+
+    A mask copies those of values that come from memory. It uses any other register: there its
+    operand is a variable of its own.
+    """
+    names = may_hold(f, in_memory, frozenset(id(i) for i in f.body if passes_on(i)))
+    return frozenset(
+        id(i)
+        for i in f.body
+        if copies_value(i) or (passes_on(i) and not names.isdisjoint(sources(i)))
+    )
+
+
+def may_hold(f: Function, undefined: frozenset[str], moving: frozenset[int]) -> set[str]:
+    """The registers that may hold a value of the `undefined` ones, and these."""
+    moves = [(targets(i), sources(i)) for i in f.body if id(i) in moving]
+    names, before = set(undefined), 0
+    while len(names) != before:
+        before = len(names)
+        for to, given in moves:
+            if not names.isdisjoint(given):
+                names.update(name for name in to if name in f.registers)
     return names

@@ -7,7 +7,8 @@ instruction. What the simulator does not execute is refused with the feature tha
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import lru_cache
 from math import prod
 
 from grader import dataclass
@@ -194,6 +195,7 @@ SOURCES = (
 _TYPELESS = {"mov", "selp", "slct", "set"}
 
 
+@lru_cache(maxsize=1 << 11)
 def symbol(op: str, known: Known) -> str | None:
     """Find the core's function for a plain instruction, whose signs may be dropped."""
     name = op.replace(".", "_")
@@ -208,9 +210,10 @@ def symbol(op: str, known: Known) -> str | None:
     return next((f"{head}_{t}" for t in tries if known(f"{head}_{t}")), None)
 
 
-def types_of(op: str) -> list[str]:
+@lru_cache(maxsize=1 << 11)
+def types_of(op: str) -> tuple[str, ...]:
     """The types among an opcode's modifiers."""
-    return [p for p in op.split(".")[1:] if p in TYPE_BYTES]
+    return tuple(p for p in op.split(".")[1:] if p in TYPE_BYTES)
 
 
 def _widths(op: str, kind: str, count: int) -> list[int]:
@@ -227,7 +230,7 @@ def _widths(op: str, kind: str, count: int) -> list[int]:
     return [width] * count
 
 
-def _target(op: str, d: str, o: Operands, kinds: list[str]) -> int:
+def _target(op: str, d: str, o: Operands, kinds: Sequence[str]) -> int:
     """The register or predicate that an instruction writes."""
     width, parts = TYPE_BYTES[kinds[0]], op.split(".")
     if parts[0] == "testp" or width == 0:

@@ -37,6 +37,7 @@ from grader.simulator.decode.control_flow import (
     terminator,
     warp_sync,
 )
+from grader.simulator.decode.crossings import Use, with_crossings
 from grader.simulator.decode.dataflow import has_local
 from grader.simulator.decode.followed import drop_dead_elements, followed_loads
 from grader.simulator.decode.instructions import (
@@ -64,6 +65,7 @@ from grader.simulator.decode.peephole import (
     written_once,
 )
 from grader.simulator.decode.shadow import Shadows, make_shadows
+from grader.simulator.ptx.debug_info import LocalVariables
 from grader.simulator.ptx.model import (
     Function,
     Instruction,
@@ -72,7 +74,7 @@ from grader.simulator.ptx.model import (
     PtxError,
     TooLarge,
 )
-from grader.simulator.ptx.source_map import LocalVariables, is_copy, with_source_lines
+from grader.simulator.ptx.source_map import is_copy, with_source_lines
 
 
 @dataclass(slots=True)
@@ -162,8 +164,7 @@ def decode(
     entry = module.functions.get(kernel)
     if entry is None or not entry.entry or not entry.has_body:
         raise PtxError(f"the PTX has no kernel {kernel}")
-    constants = ConstantBank()
-    image = Image([], constants, [], [], [], [], 0, {}, {}, False, False)
+    image = Image([], ConstantBank(), [], [], [], [], 0, {}, {}, False, False)
     image.shadowed = [] if definedness else None
     image.sections = module.sections
     functions = with_source_lines(module, kernel)
@@ -171,8 +172,9 @@ def decode(
     has_locals = has_local(functions[name] for name in names)
     variables = LocalVariables(module.sections) if definedness and has_locals else None
     follows = definedness and any(followed_loads(functions[name]) for name in names)
+    use = with_crossings(Use(has_locals, follows), names if definedness else [], functions)
     for number, name in enumerate(names):
-        decoder = _Decoder(functions, image, number, known, has_locals, follows, variables, passes)
+        decoder = _Decoder(functions, image, number, known, use, variables, passes)
         image.functions.append(decoder.function(functions[name]))
     return image
 
@@ -186,26 +188,22 @@ class _Decoder:
         image: Image,
         number: int,
         known: Known,
-        has_locals: bool,
-        follows: bool,
+        use: Use,
         variables: LocalVariables | None,
         passes: bool,
     ) -> None:
         self.functions, self.image, self.number, self.known = functions, image, number, known
-        self.has_locals, self.follows, self.passes = has_locals, follows, passes
+        self.use, self.variables, self.passes = use, variables, passes
         self.shadows: Shadows | None = None
-        self.variables = variables
-        self.roles: dict[int, int] = {}
+        self.roles, self.noted = dict[int, int](), set[str]()
 
     def function(self, f: Function) -> Decoded:
         """Decode the function. Raises NotSimulated or PtxError."""
-        entry: dict[str, int] = {}
+        shadows, entry = bool(self.use.crossed), dict[str, int]()
+        frame = parameter_frame(f, shadows=shadows and not f.entry)
         if f.entry:
-            places = parameter_frame(f)
-            entry, self.image.parameter_bytes = dict(places.places), places.bytes
-            frame = Frame()
-        else:
-            frame = parameter_frame(f)
+            entry, self.image.parameter_bytes = frame.places, frame.bytes
+            frame = Frame(shadows=shadows)
         local, places_of = 0, self.image.local_places if f.entry else {}
         for v in f.variables:
             if v.space == "param":
@@ -221,22 +219,19 @@ class _Decoder:
         registers = RegisterFile(f)
         own = {} if f.entry else places_of
         operands = Operands(registers, self.image.constants, entry, frame, own)
+        more = self.functions, self.variables, self.use
         if (shadowed := self.image.shadowed) is not None:
-            use = {"has_locals": self.has_locals, "follows": self.follows}
-            functions, variables = self.functions, self.variables
-            self.shadows = make_shadows(f, operands, shadowed, functions, variables, **use)
+            self.shadows = make_shadows(f, operands, shadowed, *more)
         drop_dead_elements(f)
         blocks = self.blocks(f, operands)
         room = (local + 15) // 16 * 16, (frame.bytes + 15) // 16 * 16
-        first = len(self.image.ops) - len(f.body)
-        loops = find_loops(blocks, f, self.functions, registers, first)
+        loops = find_loops(blocks, f, self.functions, registers, len(self.image.ops) - len(f.body))
         return Decoded(f.name, blocks, registers.bytes, *room, dict(places_of), operands, loops)
 
     def blocks(self, f: Function, o: Operands) -> list[Block]:
         """The basic blocks of the function in the preferred order."""
-        self.roles = {
-            id(f.body[at]): role for at, role in sync.strong_roles(f, self.functions).items()
-        }
+        roles = sync.strong_roles(f, self.functions)
+        self.roles = {id(f.body[at]): role for at, role in roles.items()}
         by_index: dict[int, list[str]] = {}
         for label, at in f.labels.items():
             by_index.setdefault(at, []).append(label)
@@ -309,10 +304,9 @@ class _Decoder:
 
     def insns(self, i: Instruction, o: Operands, pc: int) -> list[Insn]:
         """The machine instructions of an instruction that does not end a block."""
-        parts = i.op.split(".")
-        self.note(i.op, parts)
+        self.note(i.op)
         insn = fence(i, self.known)
-        if parts[0] == "call":
+        if i.op.startswith("call"):
             name = builtin_of(i, self.functions) or ""
             self.image.runtime.add(name)
             self.image.exact |= name == "free"
@@ -325,9 +319,11 @@ class _Decoder:
             self.image.waits |= bool(role & memory.WAITING)
         return insns
 
-    def note(self, op: str, parts: list[str]) -> None:
+    def note(self, op: str) -> None:
         """Enter what the launch must know before it starts: see launch.h's Launch."""
-        image = self.image
+        if op in self.noted:
+            return
+        image, parts = self.image, op.split(".")
         if parts[0] in _EXACT or "mbarrier" in parts:
             image.exact = True
         if parts[0] in ("membar", "fence"):
@@ -346,6 +342,7 @@ class _Decoder:
                 image.may_wait = image.exact = True
             if strong and "volatile" not in parts:
                 image.exact = True
+        self.noted.add(op)
 
 
 def _arranged(raw: list[Block], where: dict[str, int]) -> list[Block]:
@@ -373,14 +370,17 @@ def _arranged(raw: list[Block], where: dict[str, int]) -> list[Block]:
     return blocks
 
 
+_MODULES = (control_flow, sync, transfer, memory, instructions)
+_RULES = {n: rule for m in _MODULES for n, rule in vars(m).items() if n.startswith("op_")}
+"""The functions that decode instructions of a name."""
+
+
 def decode_instruction(i: Instruction, o: Operands, known: Known, pc: int) -> list[Insn]:
     """Decode an instruction that is neither a call nor the end of a block.
 
     Raises NotSimulated and what `Operands` raises.
     """
-    name = f"op_{i.op.split('.')[0]}"
-    rules = (getattr(m, name, None) for m in (instructions, memory, transfer, sync, control_flow))
-    rule = next((r for r in rules if r is not None), instructions.plain)
+    rule = _RULES.get(f"op_{i.op.partition('.')[0]}", instructions.plain)
     return completed(rule(i.op, i.operands, o, known), i, o, known, pc)
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import field
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -139,18 +140,31 @@ class RegisterFile:
 
 @dataclass
 class Frame:
-    """A device function's parameter area: offset of each `.param` variable in a lane's bytes."""
+    """A device function's parameter area: offset of each `.param` variable in a lane's bytes.
+
+    With `shadows`, the undefined bits of each variable lie behind it: see `shadow.py`.
+    """
 
     places: dict[str, int] = field(default_factory=dict)
     sizes: dict[str, int] = field(default_factory=dict)
     bytes: int = 0
+    shadows: bool = False
 
     def add(self, name: str, size: int, align: int) -> None:
         """Append a variable; `size` and `align` are in bytes."""
         self.bytes = (self.bytes + align - 1) // align * align
         self.places[name] = self.bytes
         self.sizes[name] = size
-        self.bytes += size
+        self.bytes += self.span(size)
+
+    def span(self, size: int) -> int:
+        """The bytes of a variable of `size` bytes together with its shadow."""
+        return self.shadow(size) + size if self.shadows else size
+
+    @staticmethod
+    def shadow(size: int) -> int:
+        """Where the shadow of a variable of `size` bytes begins, from the variable's start."""
+        return (size + 3) // 4 * 4
 
 
 class Operands:
@@ -230,6 +244,7 @@ class Operands:
         return ("symbol", width, match[1], add)
 
 
+@lru_cache(maxsize=1 << 12)  # decoding asks for the address of an access some ten times
 def address(text: str) -> tuple[str, int]:
     """Parse `[base+offset]`; the base is a register, a symbol, or "" for a number.
 
@@ -248,6 +263,7 @@ def address(text: str) -> tuple[str, int]:
     return match[1], wrap64(add)
 
 
+@lru_cache(maxsize=1 << 12)
 def address_or_none(text: str) -> tuple[str, int]:
     """Parse an address as `address` does; ("", 0) for other text, which decoding reports."""
     try:

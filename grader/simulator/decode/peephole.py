@@ -14,6 +14,7 @@ from __future__ import annotations
 import re
 from collections import ChainMap, Counter
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 
 from grader import dataclass
 from grader.simulator.decode.control_flow import BRANCH, Block
@@ -67,12 +68,17 @@ class Registers:
     written_once: frozenset[int]
 
 
+@lru_cache(maxsize=1 << 13)
+def _registers(operand: str) -> tuple[str, ...]:
+    return tuple(_REGISTER.findall(operand))
+
+
 def written_once(f: Function, at: dict[str, int]) -> frozenset[int]:
     """The places of the registers that one instruction writes; `at` maps names to places."""
     uses: Counter[str] = Counter()
     for i in f.body:
         if i.operands and i.op.split(".")[0] not in _WRITES_NONE:
-            uses.update(_REGISTER.findall(i.operands[0]))
+            uses.update(_registers(i.operands[0]))
     return frozenset(at[name] for name, times in uses.items() if times == 1 and name in at)
 
 
@@ -85,7 +91,8 @@ def temporaries(f: Function, at: dict[str, int]) -> frozenset[int]:
     """
     uses: Counter[str] = Counter()
     for i in f.body:
-        uses.update(_REGISTER.findall(" ".join(i.operands)))
+        for operand in i.operands:
+            uses.update(_registers(operand))
         if i.guard is not None:
             uses[i.guard[0]] += 1
     return frozenset(at[name] for name, times in uses.items() if times == 2 and name in at)
@@ -288,7 +295,12 @@ def _index(out: Sequence[Insn], end: int, place: int, temporary: frozenset[int])
 
 def sources(insn: Insn) -> str | None:
     """The fields that name the registers that an instruction reads; None when not known."""
-    return next((fields for names, fields in _SOURCES if names.fullmatch(insn.exec)), None)
+    return _sources(insn.exec)
+
+
+@lru_cache(maxsize=1 << 11)
+def _sources(name: str) -> str | None:
+    return next((fields for names, fields in _SOURCES if names.fullmatch(name)), None)
 
 
 def computes(insn: Insn, place: int) -> bool:

@@ -6,8 +6,9 @@ instruction that reads the register is a use, and a lane that uses an undefined 
 there. The register then counts as defined, so that each mistake is reported once.
 
 Not uses are a store of values that are defined in part, a store to local memory, and an argument
-that a callee may ignore: programs copy values that they never use. What such a store leaves
-undefined in memory counts as never written.
+or a result that the other function may ignore: programs copy values that they never use. What such
+a store leaves undefined in memory counts as never written. The shadow of an argument or a result
+goes to the other function with it, behind it in the parameter area (`Frame.shadows`).
 
 A load from shared or global memory reads what it loads, except for those that the first write to a
 bit field and the copy of a struct need (`followed_loads`): what they load is followed to its use.
@@ -19,10 +20,10 @@ import re
 from collections.abc import Iterator, Mapping
 
 from grader.simulator.decode.control_flow import MATRIX, SHUFFLES
+from grader.simulator.decode.crossings import Use
 from grader.simulator.decode.dataflow import (
     LocalAccesses,
     Piece,
-    copies_value,
     maybe_undefined,
     pieces,
     sources,
@@ -35,8 +36,9 @@ from grader.simulator.decode.followed import (
     held_in_part,
     indexed_objects,
     masks_bits,
+    may_hold,
+    moving,
     moving_loads,
-    passes_on,
     using_stores,
 )
 from grader.simulator.decode.instructions import Insn, make_insn, types_of
@@ -49,12 +51,13 @@ from grader.simulator.decode.memory import (
     space_of,
 )
 from grader.simulator.decode.operands import Operands, address, vector
+from grader.simulator.ptx.debug_info import LocalVariables
 from grader.simulator.ptx.model import TYPE_BYTES, Function, Instruction, integer
-from grader.simulator.ptx.source_map import LocalVariables
 
 _REGISTER = re.compile(r"[$%A-Za-z_][$%\w@]*")
 _GUARDED = frozenset(
-    f"shadow_{name}" for name in ("load", "store", "stored", "bits", "pack", "unpack", "object")
+    f"shadow_{name}"
+    for name in ("load", "store", "stored", "take", "give", "bits", "pack", "unpack", "object")
 )
 """The shadow instructions with guards of their own; the others have it among their operands."""
 
@@ -79,10 +82,8 @@ def make_shadows(
     o: Operands,
     shadowed: list[str],
     functions: Mapping[str, Function],
-    variables: LocalVariables | None = None,
-    *,
-    has_locals: bool,
-    follows: bool = False,
+    variables: LocalVariables | None,
+    use: Use,
 ) -> Shadows | None:
     """The shadows of a function, in registers of its file.
 
@@ -92,15 +93,16 @@ def make_shadows(
         shadowed: the PTX types of all registers with a shadow; those of this function are added.
         functions: the functions of the kernel by name.
         variables: the local variables of the module.
-        has_locals: whether any function of the kernel has variables in local memory.
-        follows: whether any function of the kernel has `followed_loads`.
+        use: what the functions of the kernel have.
 
     Returns None when the function needs no shadows.
     """
-    undefined, local = maybe_undefined(f), LocalAccesses(f) if has_locals else None
-    if not undefined and not (local and local.accesses) and not follows:
+    undefined, local = maybe_undefined(f), LocalAccesses(f) if use.has_locals else None
+    handed = use.handed(f, functions)
+    if not undefined and not (local and local.accesses) and not use.follows and not handed:
         return None
-    made = Shadows(f, undefined, o, shadowed, used_arguments(f, functions), local, follows=follows)
+    used = used_arguments(f, functions)
+    made = Shadows(f, undefined, o, shadowed, used, local, handed, follows=use.follows)
     if local and variables:
         made.objects = indexed_objects(f, variables)
     return made
@@ -117,6 +119,7 @@ class Shadows:
         shadowed: list[str],
         used_arguments: frozenset[Piece],
         local: LocalAccesses | None,
+        handed: frozenset[int],
         *,
         follows: bool,
     ) -> None:
@@ -129,14 +132,16 @@ class Shadows:
         self.followed, self.copied_words = followed if follows else none, copied
         in_memory = local.loaded if local else frozenset()
         self.from_memory = self.followed | self.copied_words
-        in_memory |= {n for i in f.body if id(i) in self.from_memory for n in targets(i)}
-        self.moves = _moving(f, in_memory)
+        self.handed = handed
+        loads = self.from_memory | handed
+        in_memory |= {n for i in f.body if id(i) in loads for n in targets(i)}
+        self.moves = moving(f, in_memory)
         self.true = o.source("1", 0)
         self.at: dict[str, int] = {}
         self.number: dict[str, int] = {}
         undefined |= in_memory
         has_bits = held_in_part(f, self.moves)
-        for name in sorted(_may_hold(f, undefined & f.registers.keys(), self.moves)):
+        for name in sorted(may_hold(f, undefined & f.registers.keys(), self.moves)):
             self.at[name] = self.allocate(bits=name in has_bits)
             self.number[name] = len(shadowed)
             shadowed.append(f.registers[name])
@@ -160,6 +165,8 @@ class Shadows:
             insns.append(self.bounded(i))
         if id(i) in self.accesses or id(i) in self.from_memory:
             insns += self.local_access(i)
+        elif id(i) in self.handed:
+            insns += self.handed_over(i)
         else:
             insns += self.copied(i, written) if moves else self.defined(written)
         return self.guarded(i, insns, pc)
@@ -346,6 +353,20 @@ class Shadows:
             insn.flag |= _IS_WRITTEN * (id(i) in self.copied_words)
             yield insn
 
+    def handed_over(self, i: Instruction) -> Iterator[Insn]:
+        """The shadow instructions of a load or store of an argument or a result."""
+        load = i.op.startswith("ld")
+        values, where = i.operands if load else i.operands[::-1]
+        (base, at), frame = address(where), self.o.frame
+        at += frame.places[base] + frame.shadow(frame.sizes[base])
+        size = TYPE_BYTES[i.op.split(".")[-1]]
+        for k, name in enumerate(vector(values)):
+            if load and name not in self.at:
+                continue
+            insn = Insn("shadow_take" if load else "shadow_give", self.of(name), imm=at + k * size)
+            insn.size, insn.width = size, self.o.registers.width.get(name, size)
+            yield insn
+
     def any(self, parts: list[int], size: int) -> Insn:
         """Whether any of up to four parts of `size` bytes is defined, in the scratch shadow."""
         insn = make_insn("shadow_any", self.scratch, (parts + parts[:1] * 3)[:4])
@@ -370,29 +391,3 @@ class Shadows:
     def of(self, text: str) -> int:
         """The shadow of an operand; an operand without one is defined in all lanes."""
         return self.at.get(text, self.true)
-
-
-def _moving(f: Function, in_memory: frozenset[str]) -> frozenset[int]:
-    """The instructions, by id, that copy shadows.
-
-    A mask copies those of values that come from memory. It uses any other register: there its
-    operand is a variable of its own.
-    """
-    names = _may_hold(f, in_memory, frozenset(id(i) for i in f.body if passes_on(i)))
-    return frozenset(
-        id(i)
-        for i in f.body
-        if copies_value(i) or (passes_on(i) and not names.isdisjoint(sources(i)))
-    )
-
-
-def _may_hold(f: Function, undefined: frozenset[str], moving: frozenset[int]) -> set[str]:
-    """The registers that may hold a value of the `undefined` ones, and these."""
-    moves = [(targets(i), sources(i)) for i in f.body if id(i) in moving]
-    names, before = set(undefined), 0
-    while len(names) != before:
-        before = len(names)
-        for to, given in moves:
-            if not names.isdisjoint(given):
-                names.update(name for name in to if name in f.registers)
-    return names

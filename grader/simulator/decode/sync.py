@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Container, Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 
 from grader.simulator.decode.dataflow import sources, targets
 from grader.simulator.decode.instructions import Insn, Known, NotSimulated
@@ -140,7 +140,7 @@ def _stack_slot(i: Instruction) -> str:
 
 def _reached(f: Function, start: int, users: dict[str, list[int]]) -> tuple[set[str], set[int]]:
     """The registers that get their values from a load's, and the stores of such values."""
-    work = targets(f.body[start])
+    work = [*targets(f.body[start])]
     values, stores = set(work), set()
     while work:
         name = work.pop()
@@ -227,7 +227,9 @@ def swap_loads(f: Function, functions: Mapping[str, Function]) -> list[int]:
 
 def _callee(i: Instruction) -> tuple[list[str], str, list[str]]:
     """What a call returns, the function, and the arguments; empty where it has none."""
-    names = [re.findall(r"[$%\w@]+", x) for x in i.operands if i.op.startswith("call")]
+    if not i.op.startswith("call"):
+        return [], "", []
+    names = [re.findall(r"[$%\w@]+", x) for x in i.operands]
     result = names.pop(0) if names and i.operands[0].startswith("(") else []
     callee = names.pop(0) if names else []
     return result, "".join(callee[:1]), names[0] if names else []
@@ -242,7 +244,7 @@ def _swap(i: Instruction) -> tuple[str, str] | None:
     return (given[0], given[1]) if _SWAP.match(name) and len(given) == 3 else None
 
 
-def _moved(i: Instruction) -> tuple[list[str], list[str]]:
+def _moved(i: Instruction) -> tuple[Sequence[str], Sequence[str]]:
     """The names that an instruction writes, and those that it reads to that end.
 
     Parameters of calls and places in the stack frame are names as registers are.
@@ -283,7 +285,7 @@ class _Flow:
         root, more = self.values.get(str(base), (str(base), 0))
         return root, more + add
 
-    def value(self, i: Instruction, name: str, given: list[str]) -> tuple[str, int]:
+    def value(self, i: Instruction, name: str, given: Sequence[str]) -> tuple[str, int]:
         """What an instruction computes; two that compute the same have one number."""
         parts = i.op.split(".")
         moves = parts[0] in ("mov", "cvta", "st") or "param" in parts or _stack_slot(i)
@@ -328,7 +330,7 @@ class _Flow:
         )
 
     def spread(
-        self, names: list[str], region: Container[int], heads: re.Pattern[str]
+        self, names: Sequence[str], region: Container[int], heads: re.Pattern[str]
     ) -> tuple[set[str], list[int]]:
         """The names that get a value by what `computes`, and all that reads them in a region."""
         work, known, users = list(names), set(names), []

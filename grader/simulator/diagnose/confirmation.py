@@ -18,8 +18,9 @@ from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import replace
 
+from grader.launch import Launch
 from grader.simulator.core import bindings as c
-from grader.simulator.core.run import Raw
+from grader.simulator.core.run import Limits, Machine, Raw
 from grader.simulator.decode.blocks import reachable, successors
 from grader.simulator.decode.control_flow import BARRIER, ORDERS, WARPSYNC
 from grader.simulator.decode.dataflow import sources, targets
@@ -29,12 +30,13 @@ from grader.simulator.diagnose.races import (
     ATOMIC,
     OTHER_ATOMIC,
     OTHER_STORE,
+    PASSED_BY,
     SAME_VALUE,
     STORE,
     UNWAITED,
     Report,
 )
-from grader.simulator.ptx.model import Instruction
+from grader.simulator.ptx.model import Instruction, function_name
 
 _LOADS = ("ld", "ldu", "tex", "tld4")
 _STRONG = frozenset(("volatile", "relaxed", "acquire", "mmio"))
@@ -51,6 +53,9 @@ it on all of them, and other lanes or the callee may ignore it.
 """
 _COMBINING = frozenset(("and", "or", "xor"))
 """What a setp does with another predicate, whatever its comparison says."""
+
+MOST_TRACED = 1 << 18
+"""The accesses that are recorded to see whether a thread passed a barrier by."""
 
 
 def synchronizations(image: Image, raw: Raw) -> tuple[int, int, int]:
@@ -212,6 +217,62 @@ def explained(image: Image, reports: list[Report], r: Report) -> Report | None:
     if writers and all(values.reaches(r.pc, write) for write in writers):
         return replace(r, count=r.count + r.extra)
     return None if r.count == 0 or (races and r.target.space != "shared") else r
+
+
+def run_with_passers(machine: Machine, launch: Launch, limits: Limits, *, count: bool) -> Raw:
+    """Run a launch; reports of early exits have PASSED_BY where the thread did not return.
+
+    A block that lanes reach from the barrier, without a jump back, is for threads that did not
+    return before. Where more lanes executed it than the barrier, a second run records whether the
+    thread that left is among them.
+    """
+    raw = machine.run(launch, limits, count)
+    exits = [k for k, r in enumerate(raw.reports) if r["kind"] == c.EARLY_EXIT]
+    behind = {k: _passed(machine.image, raw, int(raw.reports[k]["pc"])) for k in exits}
+    if not raw.ended or not any(behind.values()):
+        return raw
+    seen = machine.run(launch, replace(limits, trace=MOST_TRACED), count=False).accesses
+    assert seen is not None
+    reports = raw.reports.copy()
+    for k in exits:
+        r = reports[k]
+        own = seen[(seen["block"] == r["block"]) & (seen["thread"] == r["thread"])]
+        r["flags"] |= PASSED_BY * (not behind[k].isdisjoint(own["pc"].tolist()))
+    return replace(raw, reports=reports)
+
+
+def _passed(image: Image, raw: Raw, pc: int) -> set[int]:
+    """The instructions behind a barrier that more lanes executed than the barrier.
+
+    None for a barrier in a loop, which a thread may have reached in an earlier iteration.
+    """
+    first = 0
+    for function in image.functions:
+        blocks = function.blocks
+        lanes = raw.visit_lanes[first : first + len(blocks)]
+        first += len(blocks)
+        at = next((k for k, b in enumerate(blocks) if b.end.kind == BARRIER and b.end.pc == pc), -1)
+        after = [successors(b) for b in blocks]
+        if at >= 0 and not any(at in reachable(after, s) for s in after[at]):
+            onward = [[s for s in follow if s > k] for k, follow in enumerate(after)]
+            more = [k for k in reachable(onward, at) if lanes[k] > lanes[at]]
+            return {insn.pc for k in more for insn in blocks[k].insns}
+    return set()
+
+
+def returned_by(image: Image, pc: int) -> str:
+    """The function whose result an instruction uses; empty if that is none, or not certain."""
+    wanted, behind = set(sources(image.instructions[pc])), 0
+    for k in range(pc - 1, -1, -1):
+        i = image.instructions[k]
+        if image.owner[k] != image.owner[pc]:
+            break
+        if behind and i.op.startswith("call"):
+            return function_name(i.operands[1].partition("@")[0]) if len(i.operands) > 1 else ""
+        if i.op.startswith("ld.param") and "retval" in i.operands[1]:
+            behind += not wanted.isdisjoint(targets(i))
+        wanted -= set(targets(i))
+    return ""
 
 
 def without_strays(reports: list[Report]) -> list[Report]:

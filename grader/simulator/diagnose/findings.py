@@ -16,7 +16,7 @@ from grader.simulator.core.memory import GRID_REGISTERS
 from grader.simulator.core.run import Raw
 from grader.simulator.decode.memory import GLOBAL, LOCAL, SHARED
 from grader.simulator.decode.module import Image
-from grader.simulator.diagnose.confirmation import explained, without_strays
+from grader.simulator.diagnose.confirmation import explained, returned_by, without_strays
 from grader.simulator.diagnose.messages import (
     BARRIER_KINDS,
     abort_finding,
@@ -53,8 +53,9 @@ from grader.simulator.diagnose.variables import (
     indexed_variable,
     initialized_declaration,
 )
+from grader.simulator.ptx.debug_info import LocalVariables
 from grader.simulator.ptx.model import plain_name
-from grader.simulator.ptx.source_map import LocalVariables, is_copy
+from grader.simulator.ptx.source_map import is_copy
 
 _HIDDEN_RETURN = re.compile(r"^[ \t]*#[ \t]*define\b.*\breturn\b|\bexit\s*;", re.MULTILINE)
 """A return that the syntax tree does not show: in a macro, or in inline asm."""
@@ -112,9 +113,8 @@ class Explainer:
             (r.pc, r.target.name) for r in reports if r.kind == c.INVALID
         )
         reports = without_strays(reports)
-        reports = [
-            r for r in map(partial(explained, self.image, reports), reports) if r is not None
-        ]
+        explain = partial(explained, self.image, reports)
+        reports = [r for r in map(explain, reports) if r is not None]
         return fold(map(self._finding, reports))
 
     def _report(self, r: Any) -> Report:
@@ -182,6 +182,8 @@ class Explainer:
         """The local variable in a register, if the source shows which one it is."""
         kind = (self.image.shadowed or [])[number]
         variable = self.variables.used_local(self._line(pc), kind)
+        if not variable and (callee := returned_by(self.image, pc)):
+            return Target("result", "", callee, "", 0, 0)
         name, declaration = (variable.name, variable.declaration) if variable else ("", "")
         return Target("local", name, name, declaration, 0, 0)
 
@@ -277,7 +279,7 @@ class Explainer:
         elif r.kind == c.UNDEFINED:
             finding = undefined_finding(r)
         elif r.kind in BARRIER_KINDS:
-            finding = barrier_finding(r, returned=self._may_have_returned(r.line))
+            finding = barrier_finding(r, returned=self._may_have_returned(r))
         else:
             finding = abort_finding(r)
         other = finding.other and replace(finding.other, text=self._text(finding.other.line))
@@ -301,8 +303,8 @@ class Explainer:
         own = not self.image.instructions[pc].via and not is_copy(function)
         return reads and not own and not self.launch.cooperative
 
-    def _may_have_returned(self, line: int) -> bool:
-        """Whether a return may precede a barrier in a line: else threads that left passed it by."""
+    def _may_have_returned(self, r: Report) -> bool:
+        """Whether a return may precede a barrier: else threads that left passed it by."""
         if _HIDDEN_RETURN.search(self.source):
             return True
         name = self.launch.kernel.partition("<")[0]
@@ -311,9 +313,9 @@ class Explainer:
             around = [a for a in node.ancestors if a.kind == "function_definition"]
             kernels = [a for a in around if re.search(launched, a.text.partition("{")[0], re.S)]
             if kernels and not node.named:
-                inside = kernels[0].line <= line <= kernels[0].last_line
-                loops = [a for a in node.ancestors if a.kind in _LOOPS]
-                if node.line <= line or not inside or any(a.line <= line for a in loops):
+                inside = kernels[0].line <= r.line <= kernels[0].last_line
+                before = [node, *(a for a in node.ancestors if a.kind in _LOOPS)]
+                if not inside or any(a.line <= r.line for a in before):
                     return True
         return False
 

@@ -22,6 +22,7 @@ from grader.simulator.diagnose.races import (
     MISALIGNED,
     OTHER_ATOMIC,
     OTHER_STORE,
+    PASSED_BY,
     READONLY,
     STORE,
     Report,
@@ -162,19 +163,17 @@ def lost_update_finding(r: Report) -> Finding:
 
 
 def undefined_finding(r: Report) -> Finding:
-    """The finding of a local variable that is used before it has a value."""
+    """The finding of a local variable, or a function's result, that is used and has no value."""
     t = r.target
+    why = f"local variable {f'`{t.element}` ' if t.name else ''}is used before it has a value"
     hint = "Give it a value on every path to this line."
     hint += f" For example, declare it as `{t.extent}`." if t.extent else ""
     hint += " Declare it __shared__ if other threads fill it." if "[" in t.extent else ""
+    if t.space == "result":
+        why = f"the result of `{t.element}` is used, and was never given a value"
+        hint = f"Return a value on every path through `{t.element}`."
     return Finding(
-        "uninitialized-read",
-        "error",
-        f"local variable {f'`{t.element}` ' if t.name else ''}is used before it has a value",
-        space="local",
-        access="read",
-        variable=t.name,
-        hint=hint,
+        "uninitialized-read", "error", why, space="local", access="read", variable=t.name, hint=hint
     )
 
 
@@ -259,7 +258,7 @@ _MISSING_LANES = {
 
 def barrier_finding(r: Report, *, returned: bool = True) -> Finding:
     """The finding of threads that do not arrive at one barrier; `returned`: they may have left."""
-    if r.kind == c.EARLY_EXIT and not returned:
+    if r.kind == c.EARLY_EXIT and (r.has(PASSED_BY) or not returned):
         often = "less often than others" if r.extra else "not at all"
         return _divergence(
             f"some threads reach this barrier {often}, and none of them has returned before: they "

@@ -5,6 +5,7 @@ from __future__ import annotations
 import builtins
 import re
 from dataclasses import field
+from functools import lru_cache
 
 from grader import dataclass
 
@@ -289,6 +290,7 @@ def function_name(symbol: str) -> str:
     return name
 
 
+@lru_cache(maxsize=1 << 12)
 def integer(text: str) -> int:
     """Parse a PTX integer constant; octal when it starts with 0. Raises ValueError."""
     return int(re.sub(r"^([-+]?)0(?=\d)", r"\g<1>0o", text.rstrip("U")), 0)

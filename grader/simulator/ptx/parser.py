@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 
 from grader.simulator.ptx.model import (
     TYPE_BYTES,
@@ -32,7 +33,7 @@ _TOP = re.compile(
 _STATEMENT = re.compile(
     r"\s*+(?:(?P<loc>\.loc\b[^\n;]*)"
     r"|(?P<label>[$%A-Za-z_][\w$]*)[ \t]*:(?!:)"
-    r"|(?P<text>(?:[^;{}]|\{[^;{}]*\})*);"
+    r"|(?P<text>(?:[^;{}]++|\{[^;{}]*+\})*+);"
     r"|(?P<brace>[{}]))"
 )
 
@@ -218,20 +219,14 @@ class _Body:
         if text[0] == ".":
             self.directive(text)
             return
-        match = _INSTRUCTION.match(text)
-        if match is None:
+        if (parts := _instruction(text)) is None:
             raise PtxError(f"cannot parse {text[:60]!r}", self.location.line)
-        negated, guard, op, rest = match.groups()
-        operands = list(operands_of(self.resolve(rest))) if rest else []
-        self.function.body.append(
-            Instruction(
-                op,
-                operands,
-                (self.resolve(guard), negated == "!") if guard else None,
-                self.location,
-                used=self.used,
-            )
-        )
+        op, operands, guard = parts
+        if len(self.scopes) > 1:
+            operands = tuple(map(self.resolve, operands))
+            guard = (self.resolve(guard[0]), guard[1]) if guard else None
+        made = Instruction(op, [*operands], guard, self.location, used=self.used)
+        self.function.body.append(made)
         self.used = None
 
     def directive(self, text: str) -> None:
@@ -274,6 +269,17 @@ class _Body:
             raise PtxError(f"more than {MAX_REGISTERS} registers", self.location.line)
 
 
+@lru_cache(maxsize=1 << 13)  # most instructions of an edited source are those of the others
+def _instruction(text: str) -> tuple[str, tuple[str, ...], tuple[str, bool] | None] | None:
+    """The opcode, the operands and the guard of an instruction; None for any other text."""
+    match = _INSTRUCTION.match(text)
+    if match is None:
+        return None
+    negated, guard, op, rest = match.groups()
+    operands = tuple(operands_of(rest)) if rest else ()
+    return op, operands, (guard, negated == "!") if guard else None
+
+
 def operands_of(text: str) -> Iterator[str]:
     """Split operands at commas; vectors, addresses and lists in brackets stay whole."""
     at = 0
@@ -285,6 +291,7 @@ def operands_of(text: str) -> Iterator[str]:
         at = match.end()
 
 
+@lru_cache(maxsize=1 << 12)
 def _location(text: str) -> Location:
     match = _LOC.match(text)
     if match is None:

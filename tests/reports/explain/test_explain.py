@@ -14,7 +14,8 @@ from grader.faults import LabFault, StudentFault
 from grader.feedback.grade import grade
 from grader.grading.cases import RunOptions
 from grader.labs.reading import load_lab
-from grader.reports.explain.explanation import Explanation, explain_page, explain_submission
+from grader.reports.explain.explanation import Explanation, explain_submission
+from grader.reports.explain.page import explain_page
 from grader.reports.page.source import source_view
 from grader.submissions.files import Submission, read_submission
 from grader.submissions.sources import Wanted, open_submission

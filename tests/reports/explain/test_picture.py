@@ -10,7 +10,8 @@ import pytest
 
 from grader.launch import Array, Dim3, Finding, Launch, Scalar, Trace
 from grader.reports.explain.accesses import MAX_SIDE, Panel, panels, thread_accesses, thread_name
-from grader.reports.explain.explanation import Explanation, explain_launch, explain_page
+from grader.reports.explain.explanation import Explanation, explain_launch
+from grader.reports.explain.page import explain_page
 from grader.simulator.exchange import ROW
 
 Access = tuple[Dim3, int, str, str, str, str, int, int, int]

@@ -1,4 +1,4 @@
-// refuses barrier.cluster.arrive at line 4: (thread block clusters)
+// refuses barrier.cluster.arrive at line 5: (thread block clusters)
 #include <cooperative_groups.h>
 namespace cg = cooperative_groups;
 extern "C" __global__ void k(float *x) {

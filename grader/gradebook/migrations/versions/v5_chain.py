@@ -25,6 +25,9 @@ UNIQUE = {
     "audit": (("id",),),
 }
 
+RECORDED = ("student", "submission", "grade", "override", "standing")
+"""The tables whose rows the chain records."""
+
 LANES = ("state = 'running'", "state IN ('accepted', 'proposed')")
 """At most one attempt in these states for each submission, key and proposal."""
 
@@ -45,7 +48,7 @@ def upgrade() -> None:
     op.add_column("attempt", Column("grade_sha256", String(64), nullable=False, server_default=""))
     postgresql = op.get_bind().dialect.name == "postgresql"
     op.execute(f"DROP TRIGGER {'kept_update ON audit' if postgresql else 'audit_kept_update'}")
-    chain_existing(op.get_bind(), datetime.now(UTC))
+    chain_existing(op.get_bind(), RECORDED, datetime.now(UTC))
     _trigger("audit", "update", "UPDATE", "")
     for table, (columns, condition) in KEPT.items():
         _trigger(table, "identity", f"UPDATE OF {columns}", condition)

@@ -8,6 +8,9 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
 #include "machine/control.h"
 #include "machine/events.h"
 
@@ -183,12 +186,23 @@ u32 core_sizes(u32 what) {
 #endif
 const char *core_sources(void) { return CORE_SOURCES; }
 
-/* Whether the build for AVX2, FMA, BMI and F16C runs on this processor. */
+/* Whether the build for AVX2, FMA, BMI, LZCNT and F16C runs on this processor and system. That build
+   is asked, too: the answer itself must not use what the processor may lack. It comes from CPUID,
+   because not every compiler's __builtin_cpu_supports knows the processor in a shared library. */
+#if defined(__x86_64__)
+#define HAS(VALUE, BITS) (((VALUE) & (BITS)) == (BITS))
+__attribute__((target("no-avx2,no-avx,no-fma,no-bmi,no-bmi2,no-lzcnt,no-f16c")))
+#endif
 int core_has_avx2(void) {
 #if defined(__x86_64__)
-  __builtin_cpu_init();
-  return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
-         __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2");
+  u32 a, b, c, d, saved, upper;
+  if (!__get_cpuid(1, &a, &b, &c, &d)) return 0;
+  if (!HAS(c, bit_FMA | bit_OSXSAVE | bit_AVX | bit_F16C)) return 0;
+  __asm__ volatile("xgetbv" : "=a"(saved), "=d"(upper) : "c"(0));
+  if (!HAS(saved, 6)) return 0; /* the system saves the registers XMM and YMM of a thread */
+  if (!__get_cpuid_count(7, 0, &a, &b, &c, &d)) return 0;
+  if (!HAS(b, bit_AVX2 | bit_BMI | bit_BMI2)) return 0;
+  return __get_cpuid(0x80000001, &a, &b, &c, &d) && HAS(c, bit_LZCNT);
 #else
   return 0;
 #endif

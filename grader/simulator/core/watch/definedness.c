@@ -9,6 +9,7 @@
 #include <string.h>
 #include "machine/instructions/operation.h"
 #include "machine/memory.h"
+#include "machine/params.h"
 #include "watch/findings.h"
 #include "watch/shadow.h"
 
@@ -112,7 +113,8 @@ void ptx_shadow_shuffle(Warp *w, const Insn *i) {
   w->bank[OWN] = (u8 *)lane;
   ptx_shfl_b32(w, &shuffle);
   w->bank[OWN] = was;
-  for (u32 l = 0; l < LANES; l++) have[l] = have_of(w, i->a, lane[1][l]);
+  for (u32 l = 0; l < LANES; l++) /* a lane that is not here is watch/barriers.c's matter */
+    have[l] = w->mask >> lane[1][l] & 1 ? have_of(w, i->a, lane[1][l]) : ALL_BITS;
   set_bits(w, i->d, present(w, i), have, 4, origin(w, i->a));
 }
 
@@ -291,20 +293,23 @@ static Places places_of(const Warp *w, const Insn *i) {
 /* Before a store to local memory: d: the shadow of what it stores. */
 void ptx_shadow_store(Warp *w, const Insn *i) {
   Places p = places_of(w, i);
-  u32 given = *SRC(u32, i->d), from = origin(w, i->d);
+  u32 given = *SRC(u32, i->d), from = origin(w, i->d), missing = p.lanes & ~given;
   Defined *d = defined_of(w);
   if (!p.lanes || !room_for(w, (u32)region_of(w, LOCAL, 0).size)) return;
-  bool parts = bits_of(w, i->d) && p.lanes & ~given;
+  bool parts = bits_of(w, i->d) && missing;
   if (parts && !d->have && !(d->have = calloc(d->room, LANES))) out_of_memory(w->worker);
-  if (from & FROM_MEMORY && p.lanes & ~given && !d->origin && !(d->origin = calloc(d->room, sizeof(u32))))
+  if (from & FROM_MEMORY && missing && !d->origin && !(d->origin = calloc(d->room, sizeof(u32))))
     out_of_memory(w->worker);
   if (w->worker->no_memory) return;
   if (p.same) {
     u32 *byte = d->lanes + p.at[0];
     for (u32 k = 0; k < i->size; k++) byte[k] = (byte[k] & ~p.lanes) | (given & p.lanes);
+    if (!d->have && !d->origin) return;
   }
-  if (p.same && !d->have && !d->origin) return;
-  for (u32 m = p.lanes; m; m &= m - 1) {
+  /* Of a byte that is defined as a whole, no bits and no origin are read. */
+  for (u32 m = p.same ? 0 : p.lanes & given; m; m &= m - 1)
+    for (u32 k = 0; k < i->size; k++) d->lanes[p.at[first_lane(m)] + k] |= m & -m;
+  for (u32 m = missing; m; m &= m - 1) {
     u32 l = first_lane(m), bit = m & -m, at = p.at[p.same ? 0 : l];
     u64 have = have_of(w, i->d, l);
     for (u32 k = 0; k < i->size; k++, have >>= BYTE) {
@@ -313,6 +318,14 @@ void ptx_shadow_store(Warp *w, const Insn *i) {
       if (d->origin && (have & 255) != 255) d->origin[at + k] = from & FROM_MEMORY ? from : 0;
     }
   }
+}
+
+/* Whether the bytes at an offset are defined as a whole in all of these lanes. */
+static bool defined_at(const Defined *d, u32 at, u32 bytes, u32 lanes) {
+  u32 whole = FULL;
+  if (at + bytes > d->room) return false;
+  for (u32 k = 0; k < bytes; k++) whole &= d->lanes[at + k];
+  return !(lanes & ~whole);
 }
 
 /* The defined bits of what a lane loads from its stack. */
@@ -389,20 +402,17 @@ void ptx_shadow_load(Warp *w, const Insn *i) {
     *DST(u32, i->d) |= w->mask;
     return;
   }
-  if (p.same && p.lanes && !(i->flag & 2) && p.at[0] + i->size <= d->room) {
-    u32 whole = FULL;
-    for (u32 k = 0; k < i->size; k++) whole &= d->lanes[p.at[0] + k];
-    if (!(p.lanes & ~whole)) {
-      *DST(u32, i->d) |= w->mask;
-      return;
-    }
+  if (p.same && p.lanes && defined_at(d, p.at[0], i->size, p.lanes)) {
+    *DST(u32, i->d) |= w->mask;
+    return;
   }
   for (u32 l = 0; l < LANES; l++) {
     Region r;
     u32 offset;
     have[l] = ALL_BITS;
     if (p.lanes >> l & 1) {
-      have[l] = local_bits(d, p.at[p.same ? 0 : l], i->size, l, &from);
+      u32 at = p.at[p.same ? 0 : l];
+      if (!defined_at(d, at, i->size, 1u << l)) have[l] = local_bits(d, at, i->size, l, &from);
     } else if (i->flag & 2 && w->lane[l] && memory_at(w, i, l, &r, &offset)) {
       have[l] = memory_bits(w, &r, offset, i->size, i->flag & 4);
       if (have[l] != mask_of(i->size)) note_origin(w, i, l, &r, offset, &from);
@@ -450,6 +460,27 @@ void ptx_shadow_stored(Warp *w, const Insn *i) {
     u32 offset, l = first_lane(left);
     if (memory_at(w, i, l, &r, &offset)) mark_stored(w, &r, offset, i->size, have_of(w, i->d, l));
   }
+}
+
+/* An argument or a result, whose undefined bits are at imm in the parameter area. d: its shadow. */
+void ptx_shadow_give(Warp *w, const Insn *i) {
+  u32 at = w->frame[w->top].params + (u32)i->imm, missing = w->mask & ~*SRC(u32, i->d);
+  if (!missing && at % PARAM_WORD == 0 && i->size % PARAM_WORD == 0) {
+    for (u32 k = 0; k < i->size; k += PARAM_WORD) {
+      u32 *p = param_words(w, at + k);
+      EACH_LANE { p[l] &= ~w->lane[l]; }
+    }
+    return;
+  }
+  for (u32 m = w->mask; m; m &= m - 1)
+    put_param(w, first_lane(m), at, ~have_of(w, i->d, first_lane(m)), i->size);
+}
+void ptx_shadow_take(Warp *w, const Insn *i) {
+  u32 at = w->frame[w->top].params + (u32)i->imm;
+  u64 have[LANES] = {0};
+  for (u32 m = w->mask; m; m &= m - 1)
+    have[first_lane(m)] = ~get_param(w, first_lane(m), at, i->size) | ~mask_of(i->size);
+  set_bits(w, i->d, w->mask, have, i->width, 0);
 }
 
 /* Adds the function whose stack frame holds an offset: its number + 1 as `extra`, and the address. */

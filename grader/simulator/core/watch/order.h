@@ -90,6 +90,7 @@ typedef struct Node {
   u32 block, phase, warp, lanes, epoch, pc, next;
   u32 access, serial;                /* enum Access; the step that executed the instruction */
   u32 version;                       /* the value that it wrote or read: see Head */
+  u32 superseded;                    /* lanes that updated the place after this read of it */
   u32 at;                            /* offset of the element */
   u16 size; u8 flag;                 /* bytes of the element; Insn.flag */
   bool covered, gone;                /* the present access covers some lanes; all */

@@ -196,6 +196,7 @@ static void add(Visit *v, u32 *list, u32 access, u32 version) {
         n->epoch == epoch && n->access == access && n->pc == v->i->pc && n->at == v->at &&
         (access != PEEKS || n->version == version)) {
       n->lanes |= 1u << v->lane;
+      n->superseded &= ~(1u << v->lane);
       n->serial = (u32)w->steps;
       n->version = version;
       return;
@@ -223,9 +224,20 @@ static bool takes_place(const Visit *v, const Node *n) {
   return n->access == UPDATES && alike && near;
 }
 
+/* A thread that looks at a lock and then takes it by a read-modify-write stores what it knows from that:
+ * other threads' attempts since are no updates that its store loses. */
+static void supersede_reads(const Visit *v) {
+  const Ledger *g = ledger_of(v->w->worker);
+  for (u32 at = v->head->readers; at; at = g->node[at - 1].next) {
+    Node *n = &g->node[at - 1];
+    if (n->block == v->w->cta->number && n->warp == v->w->index) n->superseded |= n->lanes & 1u << v->lane;
+  }
+}
+
 static void write_value(Visit *v) {
   Head *h = v->head;
   Ledger *g = ledger_of(v->w->worker);
+  if (v->access == UPDATES) supersede_reads(v);
   u32 *last = v->access == UPDATES ? observes(v) : NULL;
   bool chained = last != NULL;
   if (last && takes_place(v, &g->node[*last - 1])) free_node(g, last);
@@ -233,18 +245,6 @@ static void write_value(Visit *v) {
   if (!chained) h->chain = v->access == WRITES ? h->version + 1 : h->version;
   if (v->access == WRITES) forget(v->w->worker, h);
   add(v, &h->writers, v->access, h->version);
-}
-
-/* Whether the thread wrote the place by a read-modify-write after it read it: the lock that it took after
- * it found it taken. */
-static bool updated_since(const Visit *v, const Node *read) {
-  const Ledger *g = ledger_of(v->w->worker);
-  for (u32 at = v->head->writers; at; at = g->node[at - 1].next) {
-    const Node *n = &g->node[at - 1];
-    if (n->access == UPDATES && n->version == v->head->version && n->version > read->version &&
-        own(v, n, first_lane(n->lanes))) return true;
-  }
-  return false;
 }
 
 /* A strong store of a thread that read the place before: other threads' writes between are lost. That the
@@ -261,7 +261,7 @@ static void check_loss(Visit *v) {
   if (!read || read->flag & WAITING) return;
   const u8 *data = v->buffer ? v->buffer->data : v->w->cta->shared;
   bool depends = v->i->flag & DATA_READ;
-  if (!depends && updated_since(v, read)) return;
+  if (!depends && read->superseded >> v->lane & 1) return;
   bool differs = !stores_same(v->w, v->i, v->lane, data + v->offset);
   for (u32 at = v->head->writers; at; at = g->node[at - 1].next) {
     const Node *n = &g->node[at - 1];

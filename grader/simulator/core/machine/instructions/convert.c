@@ -77,6 +77,7 @@ static f64 sticky(s64 v, bool sign) {
 static u64 int_to_float(u64 x, u32 from, u32 to, u32 mode, u32 mods) {
   s64 v = extend(x, from & 15, from >> 4 == SIGNED);
   volatile f32 f;
+  if (!v) return 0; /* compilers may subtract two equal numbers here: -0 where rounding is down */
   if ((to & 15) == 4 && !(mods & SAT)) {
     f = from >> 4 == SIGNED ? (f32)v : (f32)(u64)v;
     return bits32(f);

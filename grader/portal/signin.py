@@ -1,0 +1,205 @@
+"""Signing in by a link or at a provider of OpenID Connect; sessions; tokens for programs."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Cookie, Depends, Form, HTTPException, Query, Request
+from fastapi.responses import HTMLResponse, RedirectResponse, Response
+
+from grader.faults import LabFault
+from grader.gradebook.people import SCOPES, SESSION_LIFE, Identity, Person
+from grader.portal.openid import FLOW_SECONDS, OpenId, ProviderFault
+from grader.portal.requests import (
+    COOKIE,
+    VIEW_COOKIE,
+    Visitor,
+    address_of,
+    is_id,
+    limits_of,
+    require_form,
+    require_own_origin,
+    site_of,
+    visitor,
+    visitor_of,
+)
+from grader.portal.site import Site
+
+router = APIRouter(include_in_schema=False)
+
+FLOW_COOKIE = "warpgrade-sign-in"
+
+SENT = "If this address is on the course's list, a link is on its way. It works for 15 minutes."
+"""The same for every address, so that nobody learns who takes the course."""
+
+Signed = Annotated[Visitor, Depends(visitor)]
+Text = Annotated[str, Form(max_length=320)]
+
+
+def admit(site: Site, identity: Identity) -> Response:
+    """Start a session of the person with that address; the roster alone decides who that is.
+
+    Every way to sign in at somebody else's ends here.
+
+    Raises:
+        HTTPException: 403 for an address that is not verified, or of no person in the course.
+    """
+    if not identity.verified or not identity.email or not identity.email.isprintable():
+        raise HTTPException(403, f"{identity.source} did not confirm your e-mail address")
+    person = site.people.find(identity.email)
+    if person is None:
+        what = f"there is no person with the address {identity.email} in the course"
+        raise HTTPException(403, f"{what}: ask your instructor")
+    return start_session(site, person)
+
+
+def start_session(site: Site, person: Person) -> Response:
+    """Return the answer that signs a person in."""
+    answer = RedirectResponse("/", 303)
+    answer.set_cookie(
+        COOKIE, site.people.new_session(person.who), max_age=int(SESSION_LIFE.total_seconds()),
+        httponly=True, samesite="lax", secure=site.url.startswith("https:"),
+    )  # fmt: skip
+    return answer
+
+
+@router.get("/sign-in", name="sign_in")
+def sign_in(request: Request) -> Response:
+    """Ask for the address."""
+    if visitor_of(request) is not None:
+        return RedirectResponse("/", 303)
+    return HTMLResponse(site_of(request).page("sign_in.html", said="", me=None))
+
+
+@router.post("/sign-in", name="send_link")
+def send_link(request: Request, email: Text) -> Response:
+    """Send a link to a person of the course; the answer is the same for everybody."""
+    require_own_origin(request)
+    site, who = site_of(request), email.strip().lower()
+    limits_of(request).spend(("address", address_of(request)), ("sign-in", who))
+    person = site.people.find(email)
+    if person is not None:
+        secret = site.people.new_link(person.who)
+        site.send_link(person, f"{site.url}/sign-in/{secret}")
+    return HTMLResponse(site.page("sign_in.html", said=SENT, me=None))
+
+
+def _openid(request: Request) -> OpenId:
+    found = site_of(request).openid
+    if found is None:
+        raise HTTPException(404, "there is no such page")
+    limits_of(request).spend(("address", address_of(request)))
+    return found
+
+
+def _unreachable(openid: OpenId) -> HTTPException:
+    what = f"the sign-in with {openid.name} does not work now: ask for a link by e-mail"
+    return HTTPException(502, what)
+
+
+@router.get("/sign-in/openid", name="begin_openid")
+def begin_openid(request: Request) -> Response:
+    """Lead to the provider."""
+    site, openid = site_of(request), _openid(request)
+    try:
+        address, cookie = openid.begin(site.url)
+    except ProviderFault as fault:
+        site.say(f"sign-in with {openid.name}: {fault}")
+        raise _unreachable(openid) from None
+    answer = RedirectResponse(address, 303, {"Cache-Control": "no-store"})
+    answer.set_cookie(
+        FLOW_COOKIE, cookie, max_age=int(FLOW_SECONDS), path="/sign-in/openid", httponly=True,
+        samesite="lax", secure=site.url.startswith("https:"),
+    )  # fmt: skip
+    return answer
+
+
+@router.get("/sign-in/openid/answer", name="end_openid")
+def end_openid(
+    request: Request, state: Annotated[str, Query(max_length=200)] = "",
+    code: Annotated[str, Query(max_length=4096)] = "",
+    iss: Annotated[str, Query(max_length=1000)] = "",
+    cookie: Annotated[str, Cookie(alias=FLOW_COOKIE, max_length=4096)] = "",
+) -> Response:  # fmt: skip
+    """Verify the provider's answer and start a session."""
+    site, openid = site_of(request), _openid(request)
+    flow = openid.flow(cookie, state)
+    if flow is None or iss not in ("", openid.issuer):
+        raise HTTPException(403, "this sign-in was not begun here, or is too old: begin again")
+    if not code:
+        raise HTTPException(403, f"{openid.name} did not sign you in: begin again")
+    try:
+        identity = openid.identity(flow, code, site.url)
+    except ProviderFault as fault:
+        site.say(f"sign-in with {openid.name}: {fault}")
+        raise _unreachable(openid) from None
+    answer = admit(site, identity)
+    answer.delete_cookie(FLOW_COOKIE, path="/sign-in/openid")
+    return answer
+
+
+@router.get("/sign-in/{secret}", name="confirm_link")
+def confirm_link(request: Request, secret: str) -> Response:
+    """Ask for a click: programs that read mail open every address in it."""
+    return HTMLResponse(site_of(request).page("confirm.html", secret=secret, me=None))
+
+
+@router.post("/sign-in/{secret}", name="use_link")
+def use_link(request: Request, secret: str) -> Response:
+    """Start a session."""
+    require_own_origin(request)  # else another site signs its visitors in as somebody else
+    site = site_of(request)
+    limits_of(request).spend(("address", address_of(request)))
+    person = site.people.use_link(secret)
+    if person is None:
+        raise HTTPException(403, "this link was used before or is too old: ask for a new one")
+    return start_session(site, person)
+
+
+@router.post("/sign-out", name="sign_out")
+def sign_out(request: Request, me: Signed, form: Text) -> Response:
+    """End the session."""
+    require_form(request, form, me)
+    site_of(request).people.end_session(me.session)
+    answer = RedirectResponse("/sign-in", 303)
+    answer.delete_cookie(COOKIE)
+    answer.delete_cookie(VIEW_COOKIE)
+    return answer
+
+
+@router.get("/account", name="account")
+def account(request: Request, me: Signed) -> Response:
+    """Show the person's tokens."""
+    return _account(request, me, "")
+
+
+def _account(request: Request, me: Visitor, token: str) -> Response:
+    site = site_of(request)
+    tokens = site.people.tokens(me.person.who)
+    page = site.page("account.html", me=me, tokens=tokens, token=token, scopes=SCOPES)
+    return HTMLResponse(page)
+
+
+@router.post("/account/tokens", name="new_token")
+def new_token(
+    request: Request, me: Signed, form: Text, name: Annotated[str, Form(max_length=80)],
+    scope: Annotated[list[str], Form()],
+) -> Response:  # fmt: skip
+    """Make a token and show it this once."""
+    require_form(request, form, me)
+    try:
+        token = site_of(request).people.new_token(me.person.who, name, scope, me.person.who)
+    except LabFault as fault:
+        raise HTTPException(422, fault.what) from None
+    return _account(request, me, token)
+
+
+@router.post("/account/tokens/{number}/revoke", name="revoke_token")
+def revoke_token(request: Request, me: Signed, number: int, form: Text) -> Response:
+    """End a token."""
+    require_form(request, form, me)
+    if not is_id(number) or not site_of(request).people.revoke(
+        me.person.who, number, me.person.who
+    ):
+        raise HTTPException(404, "there is no such token")
+    return RedirectResponse("/account", 303)

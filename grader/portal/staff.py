@@ -1,0 +1,192 @@
+"""The pages of the staff: the class of a lab, a student, and what they decide about both."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated
+from urllib.parse import quote
+
+from fastapi import APIRouter, Depends, Form, HTTPException, Request
+from fastapi.responses import HTMLResponse, RedirectResponse, Response
+
+from grader.faults import LabFault
+from grader.gradebook.course_schema import read_moment
+from grader.gradebook.people import Person
+from grader.gradebook.policy import Release
+from grader.gradebook.values import Entry, ExtensionRow
+from grader.portal.history import history_of
+from grader.portal.requests import (
+    VIEW_COOKIE,
+    Visitor,
+    require_form,
+    require_student,
+    site_of,
+    visitor,
+)
+from grader.portal.site import Site
+from grader.portal.work import handed_lines, lab_line, lab_of, refused, required
+
+router = APIRouter(include_in_schema=False)
+
+Signed = Annotated[Visitor, Depends(visitor)]
+Text = Annotated[str, Form(max_length=2000)]
+MOST_POINTS = 1e6
+
+
+@router.get("/class/{name}", name="class_page")
+def class_page(request: Request, me: Signed, name: str) -> Response:
+    """Show what counts for each student of a lab whom the person teaches."""
+    site = site_of(request)
+    own = lab_of(site, name)
+    entries = [
+        entry
+        for entry in site.book.entries(name, course=site.course)
+        if site.covers(me.person, "class_page", entry.student)
+    ]
+    page = site.page(
+        "class.html", me=me, lab=own, entries=entries, sections=site.sections,
+        extensions=site.book.extensions(name), tally=_tally(entries), release=site.release(name),
+        held=site.holds(name),
+    )  # fmt: skip
+    return HTMLResponse(page)
+
+
+def _tally(entries: list[Entry]) -> list[tuple[str, int]]:
+    kinds = ("graded", "overridden", "waiting", "incomplete", "refused", "missing")
+    found = [(kind, sum(one.status == kind for one in entries)) for kind in kinds]
+    return [(kind, number) for kind, number in found if number]
+
+
+@router.get("/students/{student}", name="student_page")
+def student_page(request: Request, me: Signed, student: str) -> Response:
+    """Show all labs of one student."""
+    require_student(request, me, student)
+    site = site_of(request)
+    person = _person(site, student)
+    lines = [lab_line(site, me, name, student) for name in site.labs]
+    handed = {line.lab.name: handed_lines(site, me, line) for line in lines}
+    results = {
+        line.lab.name: history_of([one.handed for one in handed[line.lab.name]], line.lab)
+        for line in lines
+    }
+    page = site.page(
+        "student_page.html", me=me, person=person, lines=lines, handed=handed, results=results,
+        extensions={name: site.book.extensions(name).get(student) for name in site.labs},
+    )  # fmt: skip
+    return HTMLResponse(page)
+
+
+def _person(site: Site, student: str) -> Person:
+    """Return a student of the course. Raises 404."""
+    person = site.people.person(f"student:{student}")
+    if person is None:
+        raise HTTPException(404, "there is no such page")
+    return person
+
+
+def _to_student(student: str) -> RedirectResponse:
+    return RedirectResponse(f"/students/{quote(student, safe='')}", 303)
+
+
+@router.post("/students/{student}/view", name="view_as")
+def view_as(request: Request, me: Signed, student: str, form: Text) -> Response:
+    """Look at the pages as a student, until `end_view`."""
+    require_form(request, form, me)
+    require_student(request, me, student)
+    site = site_of(request)
+    _person(site, student)
+    answer = RedirectResponse("/", 303)
+    answer.set_cookie(
+        VIEW_COOKIE, quote(student, safe=""), httponly=True, samesite="lax",
+        secure=site.url.startswith("https:"),
+    )  # fmt: skip
+    return answer
+
+
+@router.post("/view/end", name="end_view")
+def end_view(request: Request, me: Signed, form: Text) -> Response:
+    """Look as oneself again."""
+    require_form(request, form, me)
+    viewed = me.viewer is not None
+    answer = _to_student(me.person.student) if viewed else RedirectResponse("/", 303)
+    answer.delete_cookie(VIEW_COOKIE)
+    return answer
+
+
+@router.post("/class/{name}/extensions", name="extend")
+def extend(
+    request: Request, me: Signed, name: str, form: Text, student: Text, reason: Text,
+    due: Text = "", group: Text = "",
+) -> Response:  # fmt: skip
+    """Give a student, or with `group` the student's whole group, another deadline.
+
+    Without a deadline, remove it.
+    """
+    require_form(request, form, me)
+    site = site_of(request)
+    lab_of(site, name)
+    whom = (student, *(site.book.groups.mates(name, student) if group else ()))
+    require_student(request, me, student)
+    if not all(site.covers(me.person, "extend", one) for one in whom[1:]):
+        raise HTTPException(422, "the group has students of another section")
+    moment = _moment(site, due) if due else None
+    why = required(reason, "an extension needs a reason")
+    try:
+        if len(whom) == 1:
+            site.book.extend(name, student, moment, me.person.email, why)
+        else:
+            rows = [ExtensionRow(name, one, moment, why) for one in whom]
+            site.book.extend_all(rows, me.person.email)
+    except LabFault as fault:
+        raise refused(fault) from None
+    return _to_student(student)
+
+
+@router.post("/class/{name}/points", name="points")
+def points(
+    request: Request, me: Signed, name: str, form: Text, student: Text, reason: Text,
+    points: Text = "",
+) -> Response:  # fmt: skip
+    """Set a student's points instead of the computed ones; without points, remove them."""
+    require_form(request, form, me)
+    site = site_of(request)
+    lab_of(site, name)
+    require_student(request, me, student)
+    _person(site, student)
+    try:
+        value = float(points) if points.strip() else None
+    except ValueError:
+        raise HTTPException(422, "write the points as a number") from None
+    if value is not None and not 0 <= value <= MOST_POINTS:
+        raise HTTPException(422, f"points are from 0 to {MOST_POINTS:g}")
+    why = required(reason, "points that are set need a reason")
+    try:
+        site.book.override(name, student, value, me.person.email, why)
+    except LabFault as fault:
+        raise HTTPException(422, fault.what) from None
+    return _to_student(student)
+
+
+def _moment(site: Site, text: str) -> datetime:
+    try:
+        return site.course.moment(read_moment(text))
+    except ValueError:
+        raise HTTPException(422, "write the time as 2027-03-28 23:59") from None
+
+
+@router.post("/class/{name}/release", name="release")
+def release(
+    request: Request, me: Signed, name: str, form: Text, when: Text, moment: Text = "",
+    reason: Text = "",
+) -> Response:  # fmt: skip
+    """Decide when students see the grades of a lab: `now`, `hold`, `from` a moment, `course`."""
+    require_form(request, form, me)
+    site = site_of(request)
+    lab_of(site, name)
+    if when not in ("now", "hold", "from", "course"):
+        raise HTTPException(422, "choose when the grades are released")
+    rule = {"now": Release(site.now()), "hold": Release(held=True)}.get(when)
+    if when == "from":
+        rule = Release(_moment(site, moment))
+    site.book.teaching.set_release(name, rule, me.person.email, reason.strip())
+    return RedirectResponse(f"/class/{name}", 303)

@@ -1,0 +1,1 @@
+"""The portal: on a real server, with a gradebook of its own."""
