@@ -64,11 +64,17 @@ def tab_to(driver: webdriver.Chrome, wanted: str) -> list[str]:
         name, visible = driver.execute_script(FOCUS)
         if name == "BODY":  # after the last element, before the first one again
             continue
-        assert visible, f"one does not see that `{name}` has the focus"
+        if not visible:  # the editor draws its outline a moment after it has the focus
+            until_seen(driver, name)
         passed.append(name)
         if name.startswith(wanted):
             return passed
     raise AssertionError(f"Tab does not reach `{wanted}`: {passed}")
+
+
+def until_seen(driver: webdriver.Chrome, name: str) -> None:
+    unseen = f"one does not see that `{name}` has the focus"
+    WebDriverWait(driver, 60).until(lambda d: d.execute_script(FOCUS) == [name, True], unseen)
 
 
 def gone(driver: webdriver.Chrome, path: str) -> None:
