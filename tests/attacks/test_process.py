@@ -23,6 +23,7 @@ import pytest
 from grader.sandbox.call import Limits, SandboxFailure, run_sandboxed
 from tests.attacks.corpus import load_factor
 from tests.attacks.traces import Traces, adopt_orphans, record_traces, remaining_traces
+from tests.command import PATIENCE
 from tests.processes import command_line, with_mark
 
 STEPS = Path(__file__).parents[1] / "sandbox"
@@ -170,7 +171,7 @@ def test_daemon_survives_without_the_sandbox(private_tree: None) -> None:
     """The control: without a sandbox it has left our group and must be searched for."""
     mark = f"warpgrade-daemon-{time.monotonic_ns()}"
     assert run_sandboxed(step("daemon"), mark, confine=False).value == "started"
-    deadline = time.monotonic() + 5
+    deadline = time.monotonic() + PATIENCE
     while not (alive := with_mark(mark)) and time.monotonic() < deadline:
         time.sleep(0.01)  # until it has executed its program
     assert alive

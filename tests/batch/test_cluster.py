@@ -24,7 +24,7 @@ from grader.gradebook.book import open_gradebook
 from grader.labs.reading import lab_digest, load_lab
 from tests.batch.dask_cluster import Cluster, cluster
 from tests.batch.test_command import RIGHT, WRONG
-from tests.command import ROOT
+from tests.command import PATIENCE, ROOT
 
 LAB = "vector-add"
 DEADLY = ("--preload", "tests.batch.worker_preload")
@@ -227,7 +227,7 @@ def test_jobs_of_slurm(place: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert command[0] == sys.executable and "--nthreads" in command  # also with spaces in its path
     assert (tmp_path / "cancelled").read_text().split() == ["42"]
     with pytest.raises(ProcessLookupError):
-        end = time.monotonic() + 20
+        end = time.monotonic() + PATIENCE
         while time.monotonic() < end:
             os.killpg(int((tmp_path / "job.pid").read_text()), 0)
             time.sleep(0.1)

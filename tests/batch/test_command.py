@@ -25,7 +25,7 @@ from grader.labs.reference_process import pool
 from grader.sandbox import bubblewrap as box
 from grader.sandbox.call import prepare_template
 from tests.batch.class_folders import archive
-from tests.command import ROOT, CommandResult, descendants, grader
+from tests.command import PATIENCE, ROOT, CommandResult, descendants, grader
 
 LAB = "vector-add"
 ANSWERS = ROOT / "solutions" / LAB
@@ -208,12 +208,12 @@ def test_a_signal_ends_cleanly_and_the_same_command_goes_on(
         lines.append(process.stderr.readline())
         assert lines[-1], "".join(lines)
     process.send_signal(sent)
-    rest = process.communicate(timeout=20)[1]
+    rest = process.communicate(timeout=PATIENCE)[1]
     assert (process.returncode, "Traceback" in rest) == (130, False)
     assert re.search(
         r"[1-8] of 8 submissions are graded.*run the same command again", rest, re.DOTALL
     )
-    deadline = time.monotonic() + 5
+    deadline = time.monotonic() + PATIENCE
     while descendants(standing) and time.monotonic() < deadline:
         time.sleep(0.05)
     assert not descendants(standing)
@@ -241,7 +241,7 @@ def test_a_bar_on_a_terminal(place: Path) -> None:
             shown += chunk
     except OSError:  # how a terminal whose other end is closed says so
         pass
-    out = process.communicate(timeout=60)[0]
+    out = process.communicate(timeout=PATIENCE)[0]
     os.close(leader)
     assert process.returncode == 1
     assert b"0/3" in shown and b"3/3" in shown

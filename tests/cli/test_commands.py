@@ -22,7 +22,7 @@ import yaml
 from grader import __version__
 from grader.cli.app import run as run_command
 from grader.cli.terminal import say
-from tests.command import ROOT, grader
+from tests.command import PATIENCE, ROOT, grader
 
 LAB = "vector-add"
 SOLUTION = ROOT / "solutions" / LAB / f"{LAB}.cu"
@@ -291,7 +291,7 @@ def test_ctrl_c_stops_without_a_traceback(tmp_path: Path) -> None:
     time.sleep(1.5)
     assert process.poll() is None
     process.send_signal(signal.SIGINT)
-    _, said = process.communicate(timeout=10)
+    _, said = process.communicate(timeout=PATIENCE)
     assert process.returncode == 130
     assert said == "stopped\n"
 

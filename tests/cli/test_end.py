@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from tests.command import ROOT
+from tests.command import PATIENCE, ROOT
 from tests.processes import is_running
 
 LAB = "vector-add"
@@ -23,7 +23,7 @@ SOLUTION = ROOT / "solutions" / LAB / f"{LAB}.cu"
 def started(process: subprocess.Popen[Any]) -> int:
     """Wait for the process of the command, and return its ID."""
     children = Path(f"/proc/{process.pid}/task/{process.pid}/children")
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + PATIENCE
     while not (pids := children.read_text().split()) and time.monotonic() < deadline:
         time.sleep(0.005)
     return int(pids[0])
@@ -42,7 +42,7 @@ def test_interrupt_ends_at_once_or_not_at_all(seconds: float, to_both: bool) -> 
             with suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGINT)
         process.send_signal(signal.SIGINT)
-        said = process.communicate(timeout=60)[1]
+        said = process.communicate(timeout=PATIENCE)[1]
     assert (process.returncode, said) in [(130, "stopped\n"), (0, "")]
 
 
@@ -53,7 +53,7 @@ def test_interrupt_that_is_ignored_stays_ignored() -> None:
     process = subprocess.Popen(ignored, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
     with process:
         os.kill(started(process), signal.SIGINT)
-        assert process.communicate(timeout=60)[1] == b""
+        assert process.communicate(timeout=PATIENCE)[1] == b""
     assert process.returncode == 0
 
 
@@ -131,7 +131,7 @@ def test_command_ends_with_the_process_that_waits_for_it(tmp_path: Path) -> None
         pid = started(process)
         time.sleep(0.1)
         process.kill()
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + PATIENCE
     while is_running(pid):
         assert time.monotonic() < deadline
         time.sleep(0.01)

@@ -18,6 +18,7 @@ from grader.faults import LabFault, MachineFault
 from grader.labs.model import Expected
 from grader.labs.reference import load_reference
 from grader.labs.reference_process import Pool
+from tests.command import PATIENCE
 from tests.labs.reference_program import write_reference
 
 ARRAYS: dict[str, NDArray[Any]] = {
@@ -117,7 +118,7 @@ def test_a_process_that_ended_while_idle_is_replaced() -> None:
     with pool.acquire() as first:
         pass
     os.kill(first._pid, 9)
-    end = time.monotonic() + 10
+    end = time.monotonic() + PATIENCE
     while first.is_alive and time.monotonic() < end:
         time.sleep(0.01)
     with pool.acquire() as second:

@@ -50,7 +50,7 @@ if "WARPGRADE_SCREENSHOTS" in os.environ:
 @pytest.fixture(scope="module")
 def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[webdriver.Chrome]:
     with chromium(tmp_path_factory.mktemp("profile")) as driver:
-        driver.implicitly_wait(10)  # a form's answer may take longer than the click
+        driver.implicitly_wait(60)  # a form's answer may take longer than the click
         yield driver
 
 
@@ -189,12 +189,12 @@ def test_a_student_submits_watches_and_compares(
     browser.find_element(By.CSS_SELECTOR, "form.stack button").click()
     assert "next one to be graded" in browser.find_element(By.ID, "now").text
     with working(course.book, course.site):
-        WebDriverWait(browser, 20).until(lambda b: "70 of 100" in b.page_source)
+        WebDriverWait(browser, 60).until(lambda b: "70 of 100" in b.page_source)
         browser.find_element(By.LINK_TEXT, "All submissions").click()
         editor = browser.find_element(By.CSS_SELECTOR, ".editor").shadow_root
         editor.find_element(By.CSS_SELECTOR, ".cm-content").send_keys("// nothing")
         browser.find_element(By.CSS_SELECTOR, "form.stack button").click()
-        WebDriverWait(browser, 20).until(lambda b: "Compare with" in b.page_source)
+        WebDriverWait(browser, 60).until(lambda b: "Compare with" in b.page_source)
     browser.find_element(By.CSS_SELECTOR, "form.row button").click()
     assert "// nothing" in browser.find_element(By.CSS_SELECTOR, "pre.diff").text
     assert console(browser) == []

@@ -39,7 +39,7 @@ return [name.trim(), visible && box.width > 0 && box.height > 0 && box.right > 0
 @pytest.fixture(scope="module")
 def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[webdriver.Chrome]:
     with chromium(tmp_path_factory.mktemp("profile")) as driver:
-        driver.implicitly_wait(10)
+        driver.implicitly_wait(60)
         yield driver
 
 

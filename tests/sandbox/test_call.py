@@ -20,6 +20,7 @@ from grader.sandbox.message import Usage
 from grader.sandbox.process import start_process
 from grader.sandbox.template import templates
 from tests.attacks.traces import record_traces, remaining_traces
+from tests.command import PATIENCE
 from tests.processes import with_mark
 
 MODES = [pytest.param(True, id="confined"), pytest.param(False, id="plain")]
@@ -37,7 +38,7 @@ def step(name: str) -> str:
 
 def gone(mark: str) -> bool:
     """Return whether all marked processes end in two seconds; the kernel kills asynchronously."""
-    deadline = time.monotonic() + 2
+    deadline = time.monotonic() + PATIENCE
     while with_mark(mark) and time.monotonic() < deadline:
         time.sleep(0.01)
     return not with_mark(mark)

@@ -22,7 +22,7 @@ from grader.faults import MachineFault
 from grader.sandbox import call, template
 from grader.sandbox.call import Limits, SandboxFailure, run_sandboxed, sandbox_problem
 from grader.sandbox.template import Template, TemplateEnded
-from tests.command import descendants
+from tests.command import PATIENCE, descendants
 from tests.processes import GONE, is_running, parent_of, with_mark
 
 ROOT = Path(__file__).parents[2]
@@ -279,7 +279,7 @@ def test_nothing_of_a_killed_grader_remains() -> None:
         below = [pid for pid in descendants() if is_child_of(pid, caller.pid)]
         assert len(below) >= 4  # bubblewrap twice, the template, init and the child
         caller.kill()
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + PATIENCE
     while any(map(is_running, below)) and time.monotonic() < deadline:
         time.sleep(0.02)
     assert not any(map(is_running, below))
@@ -303,7 +303,7 @@ def test_children_that_exceed_their_time_leave_nothing() -> None:
     before = set(descendants())
     with pytest.raises(SandboxFailure, match="timeout"):
         run_sandboxed("hostile_steps:leaves_a_note", 60, limits=Limits(wall=0.5))
-    deadline = time.monotonic() + 5
+    deadline = time.monotonic() + PATIENCE
     while set(descendants()) - before and time.monotonic() < deadline:
         time.sleep(0.02)
     assert not set(descendants()) - before

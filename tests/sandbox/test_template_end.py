@@ -11,6 +11,7 @@ from pathlib import Path
 from grader.sandbox import call, template
 from grader.sandbox.call import run_sandboxed
 from grader.sandbox.template import Template
+from tests.command import PATIENCE
 from tests.sandbox.test_template import steps
 
 __all__ = ["steps"]  # the fixture of every test of templates
@@ -30,7 +31,7 @@ def test_nothing_remains_of_templates_that_are_killed_as_they_start() -> None:
         while made.is_alive:
             time.sleep(0.001)
         made.end()
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + PATIENCE
     while any(map(members, groups)) and time.monotonic() < deadline:
         time.sleep(0.01)
     assert [found for group in groups if (found := members(group))] == []

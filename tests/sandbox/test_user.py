@@ -23,6 +23,7 @@ from grader.sandbox.user import (
     shared_temporary_folder,
     unprivileged_user,
 )
+from tests.command import PATIENCE
 from tests.processes import with_mark
 
 AS_ROOT = os.geteuid() == 0
@@ -112,7 +113,7 @@ def test_leftovers_remain_when_they_are_not_removed(monkeypatch: pytest.MonkeyPa
     run_sandboxed("hostile_steps:daemon", mark)
     run_sandboxed("hostile_steps:leaves_a_note", 0)
     assert Path("/tmp/warpgrade-hostile").exists()
-    deadline = time.monotonic() + 5
+    deadline = time.monotonic() + PATIENCE
     while not with_mark(mark) and time.monotonic() < deadline:
         time.sleep(0.01)
     assert with_mark(mark)
@@ -145,13 +146,13 @@ def test_step_ends_with_its_caller() -> None:
     command = [sys.executable, "-c", text, str(root), str(root / "tests" / "sandbox"), mark]
     with subprocess.Popen(command, stdout=subprocess.PIPE) as caller:
         assert caller.stdout is not None and caller.stdout.readline() == b"here\n"
-        deadline = time.monotonic() + 20
+        deadline = time.monotonic() + PATIENCE
         while not Path(f"/tmp/{mark}").exists() and time.monotonic() < deadline:
             time.sleep(0.02)
         child = int(Path(f"/tmp/{mark}").read_text())
         caller.kill()
     Path(f"/tmp/{mark}").unlink()
-    deadline = time.monotonic() + 5
+    deadline = time.monotonic() + PATIENCE
     while Path(f"/proc/{child}").exists() and time.monotonic() < deadline:
         time.sleep(0.02)
     assert not Path(f"/proc/{child}").exists()
