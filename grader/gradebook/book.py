@@ -19,6 +19,7 @@ from grader.gradebook.course import Course
 from grader.gradebook.database import Database, connect, migrate
 from grader.gradebook.groups import Groups, apply_groups
 from grader.gradebook.ledger import Student
+from grader.gradebook.lti import Lti
 from grader.gradebook.people import People
 from grader.gradebook.progress import ProgressLog
 from grader.gradebook.submissions import COLUMNS, NewSubmission, lab_query
@@ -42,18 +43,9 @@ from grader.gradebook.values import (
 from grader.gradebook.workers import Workers
 
 __all__ = [
-    "AuditEvent",
-    "Claim",
-    "Entry",
-    "Gradebook",
-    "MAX_FAULTS",
-    "Override",
-    "PointsChange",
-    "ProposedChange",
-    "Status",
-    "StoredSubmission",
-    "open_gradebook",
-]
+    "AuditEvent", "Claim", "Entry", "Gradebook", "MAX_FAULTS", "Override", "PointsChange",
+    "ProposedChange", "Status", "StoredSubmission", "open_gradebook",
+]  # fmt: skip
 
 
 def _now() -> datetime:
@@ -105,6 +97,11 @@ class Gradebook:
     def groups(self) -> Groups:
         """The students who submit together."""
         return Groups(self._database, self._clock)
+
+    @property
+    def lti(self) -> Lti:
+        """The learning platforms that lead to the course."""
+        return Lti(self._database, self._clock)
 
     def close(self) -> None:
         """Close the connections; the gradebook opens new ones when it is used again."""

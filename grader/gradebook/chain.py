@@ -31,7 +31,8 @@ from sqlalchemy.types import NullType
 
 from grader import dataclass
 from grader.gradebook.database import is_sqlite
-from grader.gradebook.tables import attempt, audit, grade, metadata, submission
+from grader.gradebook.lti_tables import metadata
+from grader.gradebook.tables import attempt, audit, grade, submission
 from grader.gradebook.values import bytes_digest, damaged, grade_digest
 
 RowKey = tuple[str, *tuple[Any, ...]]
@@ -55,6 +56,10 @@ _KEYS = {
     "course_extension": ("id",),
     "membership": ("id",),
     "coauthor": ("id",),
+    "lti_registration": ("id",),
+    "lti_deployment": ("id",),
+    "lti_link": ("id",),
+    "lti_person": ("id",),
 }
 
 _RECORDED = {
@@ -78,6 +83,13 @@ _RECORDED = {
     "course_extension": ("id", "lab", "student", "due", "reason", "at"),
     "membership": ("id", "lab", "student", "team", "staff", "author", "reason", "at"),
     "coauthor": ("id", "submission", "student", "since"),
+    "lti_registration": (
+        "id", "issuer", "client_id", "name", "auth_url", "token_url", "jwks_url", "audience",
+        "origins", "active",
+    ),
+    "lti_deployment": ("id", "registration", "deployment", "active"),
+    "lti_link": ("id", "deployment", "context", "resource", "lab", "title", "at"),
+    "lti_person": ("id", "registration", "sub", "who", "at"),
 }  # fmt: skip
 """The columns that a record covers. A step of the migrations that changes them chains anew."""
 

@@ -408,4 +408,105 @@ CREATE TRIGGER coauthor_kept_update BEFORE UPDATE ON coauthor BEGIN SELECT RAISE
 
 CREATE TRIGGER coauthor_kept_delete BEFORE DELETE ON coauthor BEGIN SELECT RAISE(ABORT, 'rows of coauthor stay as they are'); END
 
-INSERT INTO alembic_version VALUES ('10')
+CREATE TABLE lti_registration (
+id INTEGER NOT NULL,
+issuer VARCHAR NOT NULL,
+client_id VARCHAR NOT NULL,
+name VARCHAR NOT NULL,
+auth_url VARCHAR NOT NULL,
+token_url VARCHAR NOT NULL,
+jwks_url VARCHAR NOT NULL,
+audience VARCHAR DEFAULT '' NOT NULL,
+origins TEXT DEFAULT '[]' NOT NULL,
+active BOOLEAN DEFAULT true NOT NULL,
+CONSTRAINT pk_lti_registration PRIMARY KEY (id),
+CONSTRAINT uq_lti_registration_issuer_client_id UNIQUE (issuer, client_id)
+)
+
+CREATE TABLE lti_deployment (
+id INTEGER NOT NULL,
+registration INTEGER NOT NULL,
+deployment VARCHAR NOT NULL,
+active BOOLEAN DEFAULT true NOT NULL,
+CONSTRAINT pk_lti_deployment PRIMARY KEY (id),
+CONSTRAINT uq_lti_deployment_registration_deployment UNIQUE (registration, deployment),
+CONSTRAINT fk_lti_deployment_registration FOREIGN KEY(registration) REFERENCES lti_registration (id)
+)
+
+CREATE TABLE lti_link (
+id INTEGER NOT NULL,
+deployment INTEGER NOT NULL,
+context VARCHAR NOT NULL,
+resource VARCHAR NOT NULL,
+lab VARCHAR DEFAULT '' NOT NULL,
+title VARCHAR DEFAULT '' NOT NULL,
+line_item VARCHAR DEFAULT '' NOT NULL,
+line_items VARCHAR DEFAULT '' NOT NULL,
+members_url VARCHAR DEFAULT '' NOT NULL,
+scopes TEXT DEFAULT '[]' NOT NULL,
+at DATETIME NOT NULL,
+CONSTRAINT pk_lti_link PRIMARY KEY (id),
+CONSTRAINT uq_lti_link_deployment_context_resource UNIQUE (deployment, context, resource),
+CONSTRAINT fk_lti_link_deployment FOREIGN KEY(deployment) REFERENCES lti_deployment (id)
+)
+
+CREATE TABLE lti_person (
+id INTEGER NOT NULL,
+registration INTEGER NOT NULL,
+sub VARCHAR NOT NULL,
+who VARCHAR NOT NULL,
+at DATETIME NOT NULL,
+CONSTRAINT pk_lti_person PRIMARY KEY (id),
+CONSTRAINT uq_lti_person_registration_sub UNIQUE (registration, sub),
+CONSTRAINT fk_lti_person_registration FOREIGN KEY(registration) REFERENCES lti_registration (id)
+)
+
+CREATE INDEX ix_lti_person_who ON lti_person (who)
+
+CREATE TABLE lti_nonce (
+registration INTEGER NOT NULL,
+digest VARCHAR(64) NOT NULL,
+expires DATETIME NOT NULL,
+CONSTRAINT pk_lti_nonce PRIMARY KEY (registration, digest),
+CONSTRAINT fk_lti_nonce_registration FOREIGN KEY(registration) REFERENCES lti_registration (id)
+)
+
+CREATE INDEX ix_lti_nonce_expires ON lti_nonce (expires)
+
+CREATE TABLE lti_invite (
+id INTEGER NOT NULL,
+digest VARCHAR(64) NOT NULL,
+author VARCHAR NOT NULL,
+expires DATETIME NOT NULL,
+used DATETIME,
+CONSTRAINT pk_lti_invite PRIMARY KEY (id),
+CONSTRAINT uq_lti_invite_digest UNIQUE (digest)
+)
+
+CREATE TABLE lti_score (
+link INTEGER NOT NULL,
+person INTEGER NOT NULL,
+points FLOAT,
+most FLOAT,
+at DATETIME,
+sent VARCHAR(64) DEFAULT '' NOT NULL,
+wanted VARCHAR(64) DEFAULT '' NOT NULL,
+tries INTEGER DEFAULT 0 NOT NULL,
+next_try DATETIME,
+error TEXT DEFAULT '' NOT NULL,
+CONSTRAINT pk_lti_score PRIMARY KEY (link, person),
+CONSTRAINT fk_lti_score_link FOREIGN KEY(link) REFERENCES lti_link (id),
+CONSTRAINT fk_lti_score_person FOREIGN KEY(person) REFERENCES lti_person (id)
+)
+
+CREATE INDEX ix_lti_score_next_try ON lti_score (next_try)
+
+CREATE TRIGGER lti_registration_kept_delete BEFORE DELETE ON lti_registration BEGIN SELECT RAISE(ABORT, 'rows of lti_registration stay as they are'); END
+
+CREATE TRIGGER lti_deployment_kept_delete BEFORE DELETE ON lti_deployment BEGIN SELECT RAISE(ABORT, 'rows of lti_deployment stay as they are'); END
+
+CREATE TRIGGER lti_link_kept_delete BEFORE DELETE ON lti_link BEGIN SELECT RAISE(ABORT, 'rows of lti_link stay as they are'); END
+
+CREATE TRIGGER lti_person_kept_delete BEFORE DELETE ON lti_person BEGIN SELECT RAISE(ABORT, 'rows of lti_person stay as they are'); END
+
+INSERT INTO alembic_version VALUES ('11')
