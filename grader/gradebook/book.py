@@ -56,11 +56,11 @@ class Gradebook:
     """Submissions, attempts and grades of a class.
 
     Every method raises MachineFault when the database fails; earlier data is kept. `clock` returns
-    the time in UTC, for leases and records.
+    the time in UTC, for leases and records; `database` is where it is stored.
     """
 
     def __init__(self, database: Database, clock: Callable[[], datetime] = _now) -> None:
-        self._database = database
+        self._database = self.database = database
         self._clock = clock
 
     @property

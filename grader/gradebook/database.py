@@ -25,7 +25,7 @@ from sqlalchemy.exc import TimeoutError as PoolTimeout
 from grader.faults import LabFault, MachineFault, install_command
 from grader.gradebook.values import damaged
 
-LATEST_REVISION = "11"
+LATEST_REVISION = "12"
 """The newest step in migrations/versions, which this code works with."""
 
 LOCK_SECONDS = 30.0

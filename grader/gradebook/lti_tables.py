@@ -7,8 +7,13 @@ none is chosen. An `lti_person` says that `sub` at a platform is the person `who
 for one who was disconnected. Rows of these four are never deleted: the audit has their digests.
 
 An `lti_nonce` was used by a launch until it `expires`. An `lti_invite` lets one platform register
-itself. An `lti_score` is what was last sent of a person's grade to a link: `wanted` is the digest
-of what is to be there, `sent` that of what the platform has accepted.
+itself.
+
+An `lti_item` is the line item of a link. An `lti_member` is a person whom the platform lists where
+a link is. An `lti_score` is what was last sent of a person's grade to a link: `wanted` is the
+digest of what was tried, `sent` that of what the platform has accepted, "" while nobody knows;
+`stamp` is the time of the last message, `points`, `most` and `submission` are of the last one that
+was accepted. `worker`, `lease_until` and `token` say which process is at a row.
 """
 
 from __future__ import annotations
@@ -105,6 +110,27 @@ invite = Table(
     UniqueConstraint("digest"),
 )
 
+item = Table(
+    "lti_item",
+    metadata,
+    Column("link", ForeignKey("lti_link.id"), primary_key=True),
+    Column("address", String, nullable=False, server_default=""),
+    Column("tries", Integer, nullable=False, server_default=text("0")),
+    Column("next_try", Instant),
+    Column("error", Text, nullable=False, server_default=""),
+    Column("worker", String, nullable=False, server_default=""),
+    Column("lease_until", Instant),
+    Column("token", String(32), nullable=False, server_default=""),
+)
+
+member = Table(
+    "lti_member",
+    metadata,
+    Column("link", ForeignKey("lti_link.id"), primary_key=True),
+    Column("person", ForeignKey("lti_person.id"), primary_key=True),
+    Column("at", Instant, nullable=False),
+)
+
 score = Table(
     "lti_score",
     metadata,
@@ -118,5 +144,12 @@ score = Table(
     Column("tries", Integer, nullable=False, server_default=text("0")),
     Column("next_try", Instant),
     Column("error", Text, nullable=False, server_default=""),
+    Column("state", String(16), nullable=False, server_default=""),
+    Column("submission", Integer),
+    Column("stamp", Instant),
+    Column("failed", Boolean(), nullable=False, server_default=text("false")),
+    Column("worker", String, nullable=False, server_default=""),
+    Column("lease_until", Instant),
+    Column("token", String(32), nullable=False, server_default=""),
     Index("ix_lti_score_next_try", "next_try"),
 )

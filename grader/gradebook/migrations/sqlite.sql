@@ -493,7 +493,7 @@ sent VARCHAR(64) DEFAULT '' NOT NULL,
 wanted VARCHAR(64) DEFAULT '' NOT NULL,
 tries INTEGER DEFAULT 0 NOT NULL,
 next_try DATETIME,
-error TEXT DEFAULT '' NOT NULL,
+error TEXT DEFAULT '' NOT NULL, state VARCHAR(16) DEFAULT '' NOT NULL, submission INTEGER, stamp DATETIME, failed BOOLEAN DEFAULT false NOT NULL, worker VARCHAR DEFAULT '' NOT NULL, lease_until DATETIME, token VARCHAR(32) DEFAULT '' NOT NULL,
 CONSTRAINT pk_lti_score PRIMARY KEY (link, person),
 CONSTRAINT fk_lti_score_link FOREIGN KEY(link) REFERENCES lti_link (id),
 CONSTRAINT fk_lti_score_person FOREIGN KEY(person) REFERENCES lti_person (id)
@@ -509,4 +509,26 @@ CREATE TRIGGER lti_link_kept_delete BEFORE DELETE ON lti_link BEGIN SELECT RAISE
 
 CREATE TRIGGER lti_person_kept_delete BEFORE DELETE ON lti_person BEGIN SELECT RAISE(ABORT, 'rows of lti_person stay as they are'); END
 
-INSERT INTO alembic_version VALUES ('11')
+CREATE TABLE lti_item (
+link INTEGER NOT NULL,
+address VARCHAR DEFAULT '' NOT NULL,
+tries INTEGER DEFAULT 0 NOT NULL,
+next_try DATETIME,
+error TEXT DEFAULT '' NOT NULL,
+worker VARCHAR DEFAULT '' NOT NULL,
+lease_until DATETIME,
+token VARCHAR(32) DEFAULT '' NOT NULL,
+CONSTRAINT pk_lti_item PRIMARY KEY (link),
+CONSTRAINT fk_lti_item_link FOREIGN KEY(link) REFERENCES lti_link (id)
+)
+
+CREATE TABLE lti_member (
+link INTEGER NOT NULL,
+person INTEGER NOT NULL,
+at DATETIME NOT NULL,
+CONSTRAINT pk_lti_member PRIMARY KEY (link, person),
+CONSTRAINT fk_lti_member_link FOREIGN KEY(link) REFERENCES lti_link (id),
+CONSTRAINT fk_lti_member_person FOREIGN KEY(person) REFERENCES lti_person (id)
+)
+
+INSERT INTO alembic_version VALUES ('12')

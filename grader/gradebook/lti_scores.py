@@ -1,0 +1,393 @@
+"""What platforms are to show of the grades, and what they have accepted.
+
+What a link is to show for a person is a function of the gradebook: `wanted_score`. A row of
+`lti_score` has the digest of what the platform has last accepted, or "" when nobody knows: from the
+claim, which comes before anything is sent, until the answer. So whatever is due is found by
+comparing, after any crash, and sending it again changes nothing.
+
+A claim is a lease with a token, as that of an attempt (attempts.py). It computes what is wanted
+again, in its own transaction, and stores the time that the message has: the next message, whoever
+sends it, has a later one, and a platform refuses the older.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import secrets
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Any, Literal
+
+from sqlalchemy import Connection, Row, Table, func, select, update
+
+from grader import dataclass
+from grader.gradebook import entries as counting
+from grader.gradebook.chain import insert_new, record_event, storable
+from grader.gradebook.course import Course
+from grader.gradebook.database import Database
+from grader.gradebook.lti_items import FREE, LEASE, is_leased
+from grader.gradebook.lti_tables import (
+    deployment,
+    item,
+    link,
+    member,
+    person,
+    registration,
+    score,
+)
+from grader.gradebook.policy import Release
+from grader.gradebook.tables import audit, release_rule
+from grader.gradebook.values import Entry
+
+SENT = "lti score"
+"""The action of the audit for a score that a platform has accepted."""
+
+State = Literal["graded", "overridden", "none", "keep"]
+Standing = Literal["sent", "waits", "failed", "nothing"]
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What a link is to show for a person.
+
+    Attributes:
+        state: Where the points come from; `none` for no score, `keep` for what it shows already.
+        points: The points; None for none.
+        most: The points of full marks.
+        submission: The submission that counts; None without one.
+        submitted: When it was received; None when that is unknown.
+    """
+
+    state: State
+    points: float | None
+    most: float
+    submission: int | None = None
+    submitted: datetime | None = None
+
+    @property
+    def digest(self) -> str:
+        """What two of them that look the same at the platform have in common."""
+        shown = None if self.points is None else [self.points, self.most]
+        return hashlib.sha256(json.dumps(shown).encode()).hexdigest()
+
+
+def wanted_score(entry: Entry, held: bool, most: float, before: str) -> Wanted:
+    """Return what a link is to show of an entry: what its student's page shows.
+
+    A grade that waits, or that a machine has failed at, changes nothing: the last score stays. Only
+    points that the staff have taken back are removed.
+
+    Args:
+        entry: What counts for the student.
+        held: Whether students may not see the grades of the lab yet.
+        most: The lab's points of full marks, for an entry that has none.
+        before: The state of what was last sent; "" for nothing.
+    """
+    full = entry.max_points if entry.max_points else most
+    if not held and entry.points is not None and full > 0:
+        state: State = "overridden" if entry.status == "overridden" else "graded"
+        return Wanted(state, entry.points, full, entry.submission, entry.received)
+    if entry.status in ("waiting", "incomplete") and not held and before != "overridden":
+        return Wanted("keep", None, full)
+    return Wanted("none", None, full)
+
+
+@dataclass(frozen=True)
+class Target:
+    """A link with the platform that it belongs to, as a score goes there."""
+
+    link: int
+    lab: str
+    registration: int
+    deployment: str
+    context: str
+    resource: str
+    title: str
+    line_item: str
+    line_items: str
+    members_url: str
+    scopes: frozenset[str]
+
+
+@dataclass(frozen=True)
+class ScoreLine:
+    """A person at a link: what is wanted, and how it stands.
+
+    Attributes:
+        standing: `sent`, `waits`, `failed`, or `nothing` when there is nothing to show.
+        due: Whether it is to be sent now.
+        error: Why it was not accepted, in the platform's words.
+        tries: How often it was not accepted.
+        at: When the platform has last accepted a score.
+    """
+
+    target: Target
+    person: int
+    sub: str
+    student: str
+    wanted: Wanted
+    standing: Standing
+    due: bool
+    error: str = ""
+    tries: int = 0
+    at: datetime | None = None
+    next_try: datetime | None = None
+
+
+@dataclass(frozen=True)
+class ScoreClaim:
+    """The right to send one score to a line item, until a time.
+
+    `stamp` is the time of the message; `is_new`: the platform knows no score of the submission.
+    """
+
+    line: ScoreLine
+    item: str
+    token: str
+    stamp: datetime
+    is_new: bool
+    until: datetime
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)
+
+
+class LtiScores:
+    """The scores of one course at the platforms.
+
+    Every method is one transaction, and raises MachineFault when the database fails. `most` has the
+    points of full marks of each lab; `next_stamp` returns the time of a message after another.
+    """
+
+    def __init__(
+        self, database: Database, course: Course, most: Mapping[str, float],
+        next_stamp: Callable[[datetime, datetime | None], datetime],
+        clock: Callable[[], datetime] = _now,
+    ) -> None:  # fmt: skip
+        self._database, self._course, self.most = database, course, most
+        self._stamp, self._clock = next_stamp, clock
+
+    def targets(self, lab: str | None = None) -> Sequence[Target]:
+        """Return the links of active platforms that lead to labs of the course."""
+        with self._database.reading() as connection:
+            return tuple(one for one in _targets(connection) if self._is_mine(one, lab))
+
+    def _is_mine(self, one: Target, lab: str | None) -> bool:
+        return one.lab in self.most and lab in (None, one.lab)
+
+    def lines(self, lab: str | None = None) -> Sequence[ScoreLine]:
+        """Return how each person stands at each link, as one snapshot."""
+        now = self._clock()
+        with self._database.reading() as connection:
+            found: list[ScoreLine] = []
+            people = _people(connection)
+            for target in _targets(connection):
+                if self._is_mine(target, lab):
+                    found += self._lines(connection, target, people, now)
+        return found
+
+    def _lines(
+        self, connection: Connection, target: Target, people: Sequence[Row[Any]], now: datetime
+    ) -> Iterator[ScoreLine]:
+        known = set(
+            connection.execute(
+                select(member.c.person).where(member.c.link == target.link)
+            ).scalars()
+        )
+        mine = [
+            one for one in people
+            if one.registration == target.registration and (not known or one.id in known)
+        ]  # fmt: skip
+        only = {_student(one.who): one for one in mine}
+        held = self._holds(connection, target.lab, now)
+        rows = {
+            row.person: row
+            for row in connection.execute(select(score).where(score.c.link == target.link))
+        }
+        for entry in counting.entries(connection, target.lab, self._course, [*only]):
+            one = only[entry.student]
+            yield self._line(target, one, entry, held, rows.get(one.id), now)
+
+    def _line(
+        self, target: Target, one: Row[Any], entry: Entry, held: bool, row: Row[Any] | None,
+        now: datetime,
+    ) -> ScoreLine:  # fmt: skip
+        row = row if row is not None and row.stamp is not None else None  # nothing was sent yet
+        before = row.state if row is not None else ""
+        wanted = wanted_score(entry, held, self.most[target.lab], before)
+        if wanted.state == "keep" or row is None and wanted.state == "none":
+            standing: Standing = "sent" if row is not None and row.sent else "nothing"
+            at = None if row is None else row.at
+            return ScoreLine(target, one.id, one.sub, entry.student, wanted, standing, False, at=at)
+        if row is None:
+            return ScoreLine(target, one.id, one.sub, entry.student, wanted, "waits", True)
+        if row.sent == wanted.digest:
+            return ScoreLine(
+                target, one.id, one.sub, entry.student, wanted, "sent", False, at=row.at
+            )
+        is_tried = row.wanted == wanted.digest
+        rests = is_tried and row.next_try is not None and row.next_try > now
+        return ScoreLine(
+            target, one.id, one.sub, entry.student, wanted,
+            "failed" if row.failed and is_tried else "waits", not rests,
+            row.error if is_tried else "", row.tries if is_tried else 0, row.at, row.next_try,
+        )  # fmt: skip
+
+    def _holds(self, connection: Connection, lab: str, now: datetime) -> bool:
+        rule = select(release_rule).where(release_rule.c.lab == lab)
+        row = connection.execute(rule.order_by(release_rule.c.id.desc()).limit(1)).first()
+        if row is None or row.moment is None and not row.held:
+            return self._course.policy(lab).release.holds(now)
+        return Release(row.moment, bool(row.held)).holds(now)
+
+    def changed(self) -> str:
+        """Return a text that is another one when something may have become due."""
+        now = self._clock()
+        with self._database.reading() as connection:
+            newest = select(func.max(audit.c.id)).where(audit.c.action != SENT)
+            seen = [
+                connection.execute(newest).scalar(),
+                str(connection.execute(_next_try(score, now)).scalar()),
+                str(connection.execute(_next_try(item, now)).scalar()),
+                [self._holds(connection, lab, now) for lab in sorted(self.most)],
+                [sorted(map(str, vars(one).values())) for one in _targets(connection)],
+                connection.execute(select(func.count()).select_from(member)).scalar(),
+            ]  # fmt: skip
+        return json.dumps(seen)
+
+    def claim(self, line: ScoreLine, at: str, worker: str) -> ScoreClaim | None:
+        """Claim a score for the line item `at`.
+
+        Returns:
+            None when it is not due any more, or another process is at it.
+        """
+        now, token = self._clock(), secrets.token_hex(16)
+        same = (score.c.link == line.target.link) & (score.c.person == line.person)
+        with self._database.writing() as connection:
+            insert_new(connection, score, same, link=line.target.link, person=line.person)
+            row = connection.execute(select(score).where(same).with_for_update()).one()
+            if is_leased(row, now):
+                return None
+            fresh = self._again(connection, line, row, now)
+            if fresh is None:
+                return None
+            stamp = self._stamp(now, row.stamp)
+            connection.execute(
+                update(score).where(same).values(
+                    worker=storable(worker), lease_until=now + LEASE, token=token, stamp=stamp,
+                    sent="", wanted=fresh.wanted.digest, state=fresh.wanted.state,
+                    tries=fresh.tries, failed=False,
+                )
+            )  # fmt: skip
+        is_new = fresh.wanted.submission not in (None, row.submission)
+        return ScoreClaim(fresh, at, token, stamp, is_new, now + LEASE)
+
+    def _again(
+        self, connection: Connection, line: ScoreLine, row: Row[Any], now: datetime
+    ) -> ScoreLine | None:
+        """Return the line as it is now; None when it is not due."""
+        known = select(person).where(person.c.id == line.person, person.c.who != "")
+        one = connection.execute(known).first()
+        if one is None or line.target not in _targets(connection):
+            return None
+        entry = counting.entries(connection, line.target.lab, self._course, [_student(one.who)])[0]
+        held = self._holds(connection, line.target.lab, now)
+        fresh = self._line(line.target, one, entry, held, row, now)
+        return fresh if fresh.due else None
+
+    def accepted(self, claim: ScoreClaim, worker: str) -> bool:
+        """Record that the platform has accepted a score; False when another process took over."""
+        line, now = claim.line, self._clock()
+        same = (score.c.link == line.target.link) & (score.c.person == line.person)
+        wanted = line.wanted
+        with self._database.writing() as connection:
+            mine = same & (score.c.token == claim.token)
+            row = connection.execute(select(score).where(mine).with_for_update()).first()
+            if row is None:
+                return False
+            there = select(item.c.address).where(item.c.link == line.target.link)
+            is_there = connection.execute(there).scalar() == claim.item
+            values: dict[str, Any] = {"sent": wanted.digest if is_there else ""}
+            values |= {"points": wanted.points, "most": wanted.most}
+            values |= {"tries": 0, "next_try": None, "error": "", **FREE}
+            values |= {"at": now, "submission": wanted.submission}
+            connection.execute(update(score).where(same).values(**values))
+            record_event(
+                connection, now, worker, SENT, lab=line.target.lab, student=line.student,
+                submission=wanted.submission, before=_shown(row.points, row.most),
+                after=_shown(wanted.points, wanted.most), reason=f"link {line.target.link}",
+            )  # fmt: skip
+        return True
+
+    def refused(self, claim: ScoreClaim, why: str, wait: timedelta, *, failed: bool) -> None:
+        """Record that a score was not accepted, or not shown, and when to try again.
+
+        `failed`: it will not be accepted as long as nothing changes.
+        """
+        now = self._clock()
+        mine = (score.c.link == claim.line.target.link) & (score.c.person == claim.line.person)
+        with self._database.writing() as connection:
+            values = {"tries": claim.line.tries + 1, "next_try": now + wait, "failed": failed}
+            connection.execute(
+                update(score)
+                .where(mine, score.c.token == claim.token)
+                .values(error=storable(why), **values, **FREE)
+            )
+
+    def again(self, lab: str | None = None) -> int:
+        """Try at once what was not accepted; return the number of scores and line items."""
+        mine = link.c.id == score.c.link
+        query = select(score.c.link, score.c.person).join(link, mine).where(score.c.error != "")
+        query = query if lab is None else query.where(link.c.lab == lab)
+        with self._database.writing() as connection:
+            rows = connection.execute(query).all()
+            for row in rows:
+                same = (score.c.link == row.link) & (score.c.person == row.person)
+                connection.execute(update(score).where(same).values(next_try=None))
+            items = update(item).where(item.c.error != "").values(next_try=None)
+            return len(rows) + connection.execute(items).rowcount
+
+    def set_members(self, number: int, people: Sequence[int]) -> None:
+        """Record which connected people are members where a link is."""
+        now = self._clock()
+        with self._database.writing() as connection:
+            connection.execute(member.delete().where(member.c.link == number))
+            for one in sorted({*people}):
+                connection.execute(member.insert().values(link=number, person=one, at=now))
+
+
+def _shown(points: float | None, most: float | None) -> Any:
+    return None if points is None else {"points": points, "most": most}
+
+
+def _student(who: str) -> str:
+    return who.partition(":")[2]
+
+
+def _people(connection: Connection) -> Sequence[Row[Any]]:
+    """Return the connected accounts of students."""
+    query = select(person).where(person.c.who.startswith("student:", autoescape=True))
+    return connection.execute(query.order_by(person.c.id)).all()
+
+
+def _next_try(table: Table, now: datetime) -> Any:
+    return select(func.min(table.c.next_try)).where(table.c.next_try > now)
+
+
+def _targets(connection: Connection) -> Sequence[Target]:
+    query = (
+        select(link, deployment.c.registration, deployment.c.deployment.label("deployed"))
+        .join(deployment, deployment.c.id == link.c.deployment)
+        .join(registration, registration.c.id == deployment.c.registration)
+        .where(link.c.lab != "", deployment.c.active, registration.c.active)
+        .order_by(link.c.id)
+    )
+    return [
+        Target(
+            row.id, row.lab, row.registration, row.deployed, row.context, row.resource, row.title,
+            row.line_item, row.line_items, row.members_url, frozenset(json.loads(row.scopes)),
+        )
+        for row in connection.execute(query)
+    ]  # fmt: skip

@@ -1,0 +1,253 @@
+"""Send to platforms what they are to show of the grades, as long as the server runs.
+
+Everything that decides is in the gradebook (lti_scores.py): what is due, who is at it, when to try
+again. So any number of servers and commands may do this, and each may be killed at any moment. What
+is kept here only saves requests: access tokens, and which platform rests after an error.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+
+from joserfc.jwk import Key
+
+from grader import dataclass
+from grader.faults import MachineFault
+from grader.gradebook.attempts import this_worker
+from grader.gradebook.lti import Registration
+from grader.gradebook.lti_items import ItemClaim, LtiItems
+from grader.gradebook.lti_scores import LtiScores, ScoreClaim, ScoreLine, Target
+from grader.portal.lti.client import Access, Client, PlatformFault
+from grader.portal.lti.scores import (
+    SCORE_SCOPE,
+    Grades,
+    Place,
+    Score,
+    resource_id,
+    score_message,
+)
+
+POLL_SECONDS = 2.0
+"""Seconds between two looks for changes of the gradebook."""
+
+LOOK_SECONDS = 60.0
+"""Seconds after which everything is compared in any case."""
+
+FIRST_WAIT, LONGEST_WAIT = timedelta(seconds=5), timedelta(hours=1)
+PERMANENT_WAIT = timedelta(hours=6)
+"""Until what a platform has refused is tried again although nothing has changed."""
+
+SENDING = timedelta(seconds=120)
+"""What a claim must have left when its message is sent: longer than sending may take."""
+
+MAX_DOUBTS = 3
+"""How often a score is sent again that the platform shows otherwise."""
+
+MAX_IN_A_ROW = 3
+"""Temporary errors in a row after which a platform rests."""
+
+Say = Callable[[str], None]
+
+
+def wait_after(tries: int) -> timedelta:
+    """Return how long to wait after that many failed tries."""
+    factor: int = 2 ** min(tries, 20)
+    return min(FIRST_WAIT * factor, LONGEST_WAIT)
+
+
+@dataclass(frozen=True)
+class Report:
+    """What one pass did: scores accepted, refused for good, and left for later."""
+
+    sent: int = 0
+    failed: int = 0
+    left: int = 0
+
+
+class _Platform:
+    """What this process knows of a platform: its client, and until when it rests."""
+
+    def __init__(self, client: Client, key: str) -> None:
+        self.client, self.key = client, key
+        self.rests: datetime | None = None
+        self.row = 0
+
+    def fails(self, fault: PlatformFault, now: datetime) -> bool:
+        """Note an error; return whether the platform rests from now on."""
+        self.row += fault.temporary
+        alone = fault.temporary and fault.status in (0, 429, 503)
+        if not (fault.whole or alone or self.row >= MAX_IN_A_ROW and fault.temporary):
+            return False
+        wait = wait_after(self.row) if fault.temporary else LONGEST_WAIT
+        self.rests = now + max(wait, timedelta(seconds=fault.wait or 0))
+        return True
+
+
+class Sync:
+    """Sends the scores of one course; one thread uses it."""
+
+    def __init__(
+        self, scores: LtiScores, items: LtiItems,
+        registrations: Callable[[], tuple[Registration, ...]], key: Callable[[], Key], say: Say,
+        clock: Callable[[], datetime] = lambda: datetime.now(UTC),
+    ) -> None:  # fmt: skip
+        self._scores, self._items, self._say = scores, items, say
+        self._registrations, self._key, self._clock = registrations, key, clock
+        self._platforms: dict[Registration, _Platform] = {}
+        self._worker, self._ended = this_worker("lti"), threading.Event()
+        self._thread = threading.Thread(target=self.run, name="lti", daemon=True)
+
+    def start(self) -> None:
+        """Send in a thread of its own, until `end`."""
+        self._thread.start()
+
+    def end(self) -> None:
+        """Stop; a request that is under way is not waited for: its claim is taken over."""
+        self._ended.set()
+
+    def run(self) -> None:
+        """Send what becomes due, until `end`."""
+        seen, looked = "", -LOOK_SECONDS
+        while not self._ended.is_set():
+            try:
+                now = self._scores.changed()
+                rests = [one.rests for one in self._platforms.values() if one.rests]
+                rested = any(one <= self._clock() for one in rests)
+                if now != seen or rested or time.monotonic() - looked >= LOOK_SECONDS:
+                    looked = time.monotonic()
+                    self.send()
+                    seen = now
+            except MachineFault as fault:  # the gradebook's, or of the keys: it may be read again
+                self._say(f"grades for platforms: {fault.what}")
+            self._ended.wait(POLL_SECONDS)
+
+    def send(self, lab: str | None = None) -> Report:
+        """Send what is due now, each once. Raises MachineFault."""
+        self._open()
+        lines = [one for one in self._scores.lines(lab) if one.due and takes_scores(one.target)]
+        done = {"sent": 0, "failed": 0, "left": 0}
+        for line in sorted(lines, key=lambda one: one.tries):  # one that fails holds nobody up
+            if self._ended.is_set():
+                break
+            done[self._deliver(line)] += 1
+        return Report(**done)
+
+    def _open(self) -> None:
+        """Have a client for each active platform, with the key that signs now."""
+        key = self._key()
+        known = self._platforms
+        self._platforms = {}
+        for one in self._registrations():
+            platform = known.get(one)
+            if platform is None or platform.key != key.kid:
+                access = Access(one.client_id, one.token_url, one.audience, key)
+                platform = _Platform(Client(access), str(key.kid))
+            if platform.rests is not None and platform.rests <= self._clock():
+                platform.rests = None
+            self._platforms[one] = platform
+
+    def platform(self, number: int) -> Client | None:
+        """Return the client of a registration; None for one that is not active."""
+        found = self._of(number)
+        return None if found is None else found.client
+
+    def _of(self, number: int) -> _Platform | None:
+        return next((p for one, p in self._platforms.items() if one.id == number), None)
+
+    def _deliver(self, line: ScoreLine) -> str:
+        """Send one score; return what became of it: `sent`, `failed` or `left`."""
+        platform = self._of(line.target.registration)
+        if platform is None or platform.rests is not None:
+            return "left"
+        grades = Grades(platform.client, self._place(line.target))
+        address = self._item(platform, grades, line.target)
+        claim = self._scores.claim(line, address, self._worker) if address else None
+        if claim is None:
+            return "left"
+        try:
+            self._post(grades, claim)
+            said = self._doubt(grades, claim)
+        except PlatformFault as fault:
+            return self._refused(platform, claim, fault)
+        platform.row = 0
+        if said:
+            return self._differs(claim, said)
+        taken = self._scores.accepted(claim, self._worker)
+        return "sent" if taken else "left"
+
+    def _post(self, grades: Grades, claim: ScoreClaim) -> None:
+        """Send a claimed score, unless so much time has passed that another process may."""
+        if claim.until - self._clock() < SENDING:
+            raise PlatformFault("the claim of the score is too old", temporary=True)
+        grades.send(claim.item, score_message(claim.line.sub, score_of(claim), claim.stamp))
+
+    def _doubt(self, grades: Grades, claim: ScoreClaim) -> str:
+        """Return what the platform shows instead of the score; "" for the same.
+
+        Where it refuses to tell, its acceptance is all there is.
+        """
+        try:
+            return grades.differs(claim.item, claim.line.sub, score_of(claim))
+        except PlatformFault as fault:
+            if fault.temporary:
+                raise
+            return ""
+
+    def _refused(self, platform: _Platform, claim: ScoreClaim, fault: PlatformFault) -> str:
+        """Record an error of the platform."""
+        line = claim.line
+        if fault.status == 404 and not line.target.line_item:
+            self._items.forget(line.target.link, claim.item)
+        wait = max(wait_after(line.tries), timedelta(seconds=fault.wait or 0))
+        if not fault.temporary:
+            wait = PERMANENT_WAIT
+        self._scores.refused(claim, fault.what, wait, failed=not fault.temporary)
+        if platform.fails(fault, self._clock()) or not fault.temporary:
+            self._say(f"grades for platforms: {line.target.lab}: {line.student}: {fault.what}")
+        return "left" if fault.temporary else "failed"
+
+    def _differs(self, claim: ScoreClaim, said: str) -> str:
+        failed = claim.line.tries + 1 >= MAX_DOUBTS
+        wait = PERMANENT_WAIT if failed else wait_after(claim.line.tries)
+        self._scores.refused(claim, said, wait, failed=failed)
+        return "failed" if failed else "left"
+
+    def _item(self, platform: _Platform, grades: Grades, target: Target) -> str:
+        """Return the address of a link's line item; "" when there is none now."""
+        claim = self._items.claim(target.link, target.line_item, self._worker)
+        if claim is None or claim.address:
+            return "" if claim is None else claim.address
+        try:
+            address = grades.line_item(lambda: self._may_make(claim))
+        except PlatformFault as fault:
+            waits = wait_after if fault.temporary else lambda tries: PERMANENT_WAIT
+            self._items.missing(claim, fault.what, waits)
+            platform.fails(fault, self._clock())
+            self._say(f"grades for platforms: {target.lab}: no line item: {fault.what}")
+            return ""
+        return address if self._items.found(claim, address) else ""
+
+    def _place(self, target: Target) -> Place:
+        """Return where the scores of a link go."""
+        name = resource_id(target.lab, target.deployment, target.context, target.resource)
+        return Place(
+            target.resource, target.line_item, target.line_items, target.scopes, name,
+            target.title or target.lab, self._scores.most[target.lab],
+        )  # fmt: skip
+
+    def _may_make(self, claim: ItemClaim) -> bool:
+        return claim.until is not None and claim.until - self._clock() >= SENDING
+
+
+def score_of(claim: ScoreClaim) -> Score:
+    """Return the score of a claim as it is sent."""
+    wanted = claim.line.wanted
+    return Score(wanted.points, wanted.most, wanted.submitted, claim.is_new)
+
+
+def takes_scores(target: Target) -> bool:
+    """Whether a platform takes scores for a link."""
+    return SCORE_SCOPE in target.scopes and bool(target.line_item or target.line_items)
