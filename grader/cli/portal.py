@@ -80,7 +80,7 @@ def serve(
             _invite(site)
         say(f"serving {course_file.name} at {url}; end with Ctrl-C")
         count = os.cpu_count() or 1 if jobs is None else jobs
-        with interruptible(), _worker_process(folder, count, on):
+        with interruptible(), _worker_process(folder, count, on), _grades_sent(site):
             # The limits count by address: a proxy may say for whom it asks, nobody else.
             proxies = list(course_file.portal.proxies)
             uvicorn.run(
@@ -162,6 +162,19 @@ def _worker_process(folder: Path, jobs: int, on: Backend) -> Iterator[None]:
     finally:
         process.send_signal(signal.SIGTERM)
         process.wait()
+
+
+@contextmanager
+def _grades_sent(site: Site) -> Iterator[None]:
+    """Send grades to learning platforms beside the server."""
+    from grader.portal.lti.sync import sync_for
+
+    sync = sync_for(site.book, site.course, site.labs, say)
+    sync.start()
+    try:
+        yield
+    finally:
+        sync.end()
 
 
 def worker(

@@ -15,7 +15,8 @@ from __future__ import annotations
 import hashlib
 import json
 import secrets
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any, Literal
 
@@ -109,6 +110,11 @@ class Target:
     members_url: str
     scopes: frozenset[str]
 
+    @property
+    def place(self) -> tuple[int, str, str]:
+        """The platform's course that the link is in."""
+        return self.registration, self.deployment, self.context
+
 
 @dataclass(frozen=True)
 class ScoreLine:
@@ -174,6 +180,11 @@ class LtiScores:
         with self._database.reading() as connection:
             return tuple(one for one in _targets(connection) if self._is_mine(one, lab))
 
+    def people(self, number: int) -> int:
+        """Return how many accounts of a registration are connected."""
+        with self._database.reading() as connection:
+            return sum(one.registration == number for one in _people(connection))
+
     def _is_mine(self, one: Target, lab: str | None) -> bool:
         return one.lab in self.most and lab in (None, one.lab)
 
@@ -191,14 +202,10 @@ class LtiScores:
     def _lines(
         self, connection: Connection, target: Target, people: Sequence[Row[Any]], now: datetime
     ) -> Iterator[ScoreLine]:
-        known = set(
-            connection.execute(
-                select(member.c.person).where(member.c.link == target.link)
-            ).scalars()
-        )
+        known = _members(connection, target)
         mine = [
             one for one in people
-            if one.registration == target.registration and (not known or one.id in known)
+            if one.registration == target.registration and (known is None or one.id in known)
         ]  # fmt: skip
         only = {_student(one.who): one for one in mine}
         held = self._holds(connection, target.lab, now)
@@ -217,23 +224,21 @@ class LtiScores:
         row = row if row is not None and row.stamp is not None else None  # nothing was sent yet
         before = row.state if row is not None else ""
         wanted = wanted_score(entry, held, self.most[target.lab], before)
+        line = ScoreLine(target, one.id, one.sub, entry.student, wanted, "waits", True)
+        if row is not None:
+            line = replace(line, at=row.at, next_try=row.next_try)
         if wanted.state == "keep" or row is None and wanted.state == "none":
-            standing: Standing = "sent" if row is not None and row.sent else "nothing"
-            at = None if row is None else row.at
-            return ScoreLine(target, one.id, one.sub, entry.student, wanted, standing, False, at=at)
+            is_sent = row is not None and bool(row.sent)
+            return replace(line, standing="sent" if is_sent else "nothing", due=False)
         if row is None:
-            return ScoreLine(target, one.id, one.sub, entry.student, wanted, "waits", True)
+            return line
         if row.sent == wanted.digest:
-            return ScoreLine(
-                target, one.id, one.sub, entry.student, wanted, "sent", False, at=row.at
-            )
-        is_tried = row.wanted == wanted.digest
-        rests = is_tried and row.next_try is not None and row.next_try > now
-        return ScoreLine(
-            target, one.id, one.sub, entry.student, wanted,
-            "failed" if row.failed and is_tried else "waits", not rests,
-            row.error if is_tried else "", row.tries if is_tried else 0, row.at, row.next_try,
-        )  # fmt: skip
+            return replace(line, standing="sent", due=False)
+        if row.wanted != wanted.digest:
+            return line
+        standing: Standing = "failed" if row.failed else "waits"
+        rests = row.next_try is not None and row.next_try > now
+        return replace(line, standing=standing, due=not rests, error=row.error, tries=row.tries)
 
     def _holds(self, connection: Connection, lab: str, now: datetime) -> bool:
         rule = select(release_rule).where(release_rule.c.lab == lab)
@@ -349,13 +354,18 @@ class LtiScores:
             items = update(item).where(item.c.error != "").values(next_try=None)
             return len(rows) + connection.execute(items).rowcount
 
-    def set_members(self, number: int, people: Sequence[int]) -> None:
-        """Record which connected people are members where a link is."""
-        now = self._clock()
+    def set_members(self, targets: Collection[Target], subs: Collection[str]) -> None:
+        """Record who is a member where links of one platform are, of the connected people."""
+        now, given = self._clock(), {*map(storable, subs)}
+        numbers = sorted(one.link for one in targets)
+        of = {one.registration for one in targets}
         with self._database.writing() as connection:
-            connection.execute(member.delete().where(member.c.link == number))
-            for one in sorted({*people}):
-                connection.execute(member.insert().values(link=number, person=one, at=now))
+            query = select(person.c.id, person.c.sub).where(person.c.registration.in_(of))
+            here = [row.id for row in connection.execute(query) if row.sub in given]
+            connection.execute(member.delete().where(member.c.link.in_(numbers)))
+            rows = [{"link": k, "person": one, "at": now} for k in numbers for one in here]
+            if rows:
+                connection.execute(member.insert(), rows)
 
 
 def _shown(points: float | None, most: float | None) -> Any:
@@ -370,6 +380,18 @@ def _people(connection: Connection) -> Sequence[Row[Any]]:
     """Return the connected accounts of students."""
     query = select(person).where(person.c.who.startswith("student:", autoescape=True))
     return connection.execute(query.order_by(person.c.id)).all()
+
+
+def _members(connection: Connection, target: Target) -> set[int] | None:
+    """Return who is known to be where a link is; None when anybody of the platform may be.
+
+    It matters only where a platform has several courses that lead here.
+    """
+    places = {one.place for one in _targets(connection)}
+    if sum(place[0] == target.registration for place in places) < 2:
+        return None
+    query = select(member.c.person).where(member.c.link == target.link)
+    return set(connection.execute(query).scalars()) or None
 
 
 def _next_try(table: Table, now: datetime) -> Any:

@@ -10,6 +10,7 @@ from fastapi.responses import HTMLResponse, RedirectResponse, Response
 
 from grader import __version__
 from grader.gradebook.workers import Health
+from grader.portal.lti.standing import standings_of
 from grader.portal.requests import Visitor, require_form, require_student, site_of, visitor
 from grader.portal.site import Site
 from grader.portal.work import lab_of
@@ -42,10 +43,12 @@ def retry(request: Request, me: Signed, name: str, form: Text, student: Text) ->
 
 @router.get("/health", name="health")
 def health(request: Request, me: Signed) -> Response:
-    """Show the workers, the queue, the machine's errors and the disk."""
+    """Show the workers, the queue, the machine's errors, the disk, and grades for platforms."""
     site = site_of(request)
     found = health_of(site, me, "health")
-    return HTMLResponse(site.page("health.html", me=me, health=found, version=__version__))
+    sent = standings_of(site, lambda student: site.covers(me.person, "health", student))
+    page = site.page("health.html", me=me, health=found, version=__version__, grades=sent)
+    return HTMLResponse(page)
 
 
 def health_of(site: Site, me: Visitor, route: str) -> Health:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta
 
 from joserfc.jwk import Key
@@ -17,15 +17,21 @@ from joserfc.jwk import Key
 from grader import dataclass
 from grader.faults import MachineFault
 from grader.gradebook.attempts import this_worker
+from grader.gradebook.book import Gradebook
+from grader.gradebook.course import Course
 from grader.gradebook.lti import Registration
 from grader.gradebook.lti_items import ItemClaim, LtiItems
 from grader.gradebook.lti_scores import LtiScores, ScoreClaim, ScoreLine, Target
+from grader.labs.model import Lab
 from grader.portal.lti.client import Access, Client, PlatformFault
+from grader.portal.lti.keys import Keys
+from grader.portal.lti.members import read_members
 from grader.portal.lti.scores import (
     SCORE_SCOPE,
     Grades,
     Place,
     Score,
+    next_stamp,
     resource_id,
     score_message,
 )
@@ -42,6 +48,9 @@ PERMANENT_WAIT = timedelta(hours=6)
 
 SENDING = timedelta(seconds=120)
 """What a claim must have left when its message is sent: longer than sending may take."""
+
+MEMBERS_KEPT = timedelta(minutes=15)
+"""How long a list of members is used."""
 
 MAX_DOUBTS = 3
 """How often a score is sent again that the platform shows otherwise."""
@@ -94,9 +103,10 @@ class Sync:
         registrations: Callable[[], tuple[Registration, ...]], key: Callable[[], Key], say: Say,
         clock: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:  # fmt: skip
-        self._scores, self._items, self._say = scores, items, say
+        self.scores, self._items, self._say = scores, items, say
         self._registrations, self._key, self._clock = registrations, key, clock
         self._platforms: dict[Registration, _Platform] = {}
+        self._listed: dict[tuple[int, str, str], tuple[datetime | None, int]] = {}
         self._worker, self._ended = this_worker("lti"), threading.Event()
         self._thread = threading.Thread(target=self.run, name="lti", daemon=True)
 
@@ -113,7 +123,7 @@ class Sync:
         seen, looked = "", -LOOK_SECONDS
         while not self._ended.is_set():
             try:
-                now = self._scores.changed()
+                now = self.scores.changed()
                 rests = [one.rests for one in self._platforms.values() if one.rests]
                 rested = any(one <= self._clock() for one in rests)
                 if now != seen or rested or time.monotonic() - looked >= LOOK_SECONDS:
@@ -127,7 +137,8 @@ class Sync:
     def send(self, lab: str | None = None) -> Report:
         """Send what is due now, each once. Raises MachineFault."""
         self._open()
-        lines = [one for one in self._scores.lines(lab) if one.due and takes_scores(one.target)]
+        self._list_members()
+        lines = [one for one in self.scores.lines(lab) if one.due and takes_scores(one.target)]
         done = {"sent": 0, "failed": 0, "left": 0}
         for line in sorted(lines, key=lambda one: one.tries):  # one that fails holds nobody up
             if self._ended.is_set():
@@ -137,10 +148,12 @@ class Sync:
 
     def _open(self) -> None:
         """Have a client for each active platform, with the key that signs now."""
+        known, self._platforms = self._platforms, {}
+        active = [one for one in self._registrations() if one.active]
+        if not active:  # most courses: they need no key
+            return
         key = self._key()
-        known = self._platforms
-        self._platforms = {}
-        for one in self._registrations():
+        for one in active:
             platform = known.get(one)
             if platform is None or platform.key != key.kid:
                 access = Access(one.client_id, one.token_url, one.audience, key)
@@ -149,8 +162,32 @@ class Sync:
                 platform.rests = None
             self._platforms[one] = platform
 
-    def platform(self, number: int) -> Client | None:
+    def _list_members(self) -> None:
+        """Ask a platform with several courses that lead here who is in which.
+
+        Without an answer, the scores go to each course, and the platform refuses the wrong ones.
+        """
+        places: dict[tuple[int, str, str], list[Target]] = {}
+        for one in self.scores.targets():
+            places.setdefault(one.place, []).append(one)
+        for place, targets in places.items():
+            several = sum(other[0] == place[0] for other in places) > 1
+            address = next((one.members_url for one in targets if one.members_url), "")
+            platform, known = self._of(place[0]), self.scores.people(place[0])
+            before, count = self._listed.get(place, (None, 0))
+            is_new = before is None or self._clock() - before > MEMBERS_KEPT or count != known
+            if several and address and platform is not None and not platform.rests and is_new:
+                self._listed[place] = (self._clock(), known)
+                try:
+                    members = read_members(platform.client, address)
+                except PlatformFault as fault:
+                    self._say(f"grades for platforms: no list of members: {fault.what}")
+                    continue
+                self.scores.set_members(targets, [one.sub for one in members])
+
+    def client(self, number: int) -> Client | None:
         """Return the client of a registration; None for one that is not active."""
+        self._open()
         found = self._of(number)
         return None if found is None else found.client
 
@@ -164,7 +201,7 @@ class Sync:
             return "left"
         grades = Grades(platform.client, self._place(line.target))
         address = self._item(platform, grades, line.target)
-        claim = self._scores.claim(line, address, self._worker) if address else None
+        claim = self.scores.claim(line, address, self._worker) if address else None
         if claim is None:
             return "left"
         try:
@@ -175,7 +212,7 @@ class Sync:
         platform.row = 0
         if said:
             return self._differs(claim, said)
-        taken = self._scores.accepted(claim, self._worker)
+        taken = self.scores.accepted(claim, self._worker)
         return "sent" if taken else "left"
 
     def _post(self, grades: Grades, claim: ScoreClaim) -> None:
@@ -204,7 +241,7 @@ class Sync:
         wait = max(wait_after(line.tries), timedelta(seconds=fault.wait or 0))
         if not fault.temporary:
             wait = PERMANENT_WAIT
-        self._scores.refused(claim, fault.what, wait, failed=not fault.temporary)
+        self.scores.refused(claim, fault.what, wait, failed=not fault.temporary)
         if platform.fails(fault, self._clock()) or not fault.temporary:
             self._say(f"grades for platforms: {line.target.lab}: {line.student}: {fault.what}")
         return "left" if fault.temporary else "failed"
@@ -212,7 +249,7 @@ class Sync:
     def _differs(self, claim: ScoreClaim, said: str) -> str:
         failed = claim.line.tries + 1 >= MAX_DOUBTS
         wait = PERMANENT_WAIT if failed else wait_after(claim.line.tries)
-        self._scores.refused(claim, said, wait, failed=failed)
+        self.scores.refused(claim, said, wait, failed=failed)
         return "failed" if failed else "left"
 
     def _item(self, platform: _Platform, grades: Grades, target: Target) -> str:
@@ -235,11 +272,26 @@ class Sync:
         name = resource_id(target.lab, target.deployment, target.context, target.resource)
         return Place(
             target.resource, target.line_item, target.line_items, target.scopes, name,
-            target.title or target.lab, self._scores.most[target.lab],
+            target.title or target.lab, self.scores.most[target.lab],
         )  # fmt: skip
 
     def _may_make(self, claim: ItemClaim) -> bool:
         return claim.until is not None and claim.until - self._clock() >= SENDING
+
+
+def sync_for(book: Gradebook, course: Course, labs: Mapping[str, Lab], say: Say) -> Sync:
+    """Return what sends the scores of a course."""
+    keys = Keys(course.folder)
+    return Sync(
+        scores_of(book, course, labs), LtiItems(book.database), book.lti.registrations,
+        lambda: keys.signing().key, say,
+    )  # fmt: skip
+
+
+def scores_of(book: Gradebook, course: Course, labs: Mapping[str, Lab]) -> LtiScores:
+    """Return the scores of a course for platforms."""
+    most = {name: course.policy(name).points or lab.max_score for name, lab in labs.items()}
+    return LtiScores(book.database, course, most, next_stamp)
 
 
 def score_of(claim: ScoreClaim) -> Score:

@@ -70,7 +70,8 @@ class Platform:
         filters: Whether it looks at the parameters of a list.
         keeps_link: Whether line items keep the link that they are made for.
         history: Every score that it has stored: the line item, the message.
-        ahead: How far its clock is ahead.
+        kill: Ends the process that asks; the faults `kill` and `kill after` call it.
+        now: The platform's clock.
     """
 
     address: str
@@ -87,6 +88,7 @@ class Platform:
     asked: list[str] = field(default_factory=list)
     wrong: list[str] = field(default_factory=list)
     lock: threading.RLock = field(default_factory=threading.RLock)
+    kill: Callable[[], None] = lambda: None
     now: Callable[[], datetime] = lambda: datetime.now(UTC)
 
     @property
@@ -295,6 +297,8 @@ class Handler(BaseHTTPRequestHandler):
         """Answer as a platform does that fails."""
         if fault.startswith("drop"):
             self.connection.shutdown(socket.SHUT_RDWR)
+        elif fault.startswith("kill"):
+            self.made.kill()
         elif fault == "slow":
             time.sleep(1.0)
         elif fault == "half after":

@@ -15,6 +15,7 @@ from grader.gradebook.course import Course, read_course
 from grader.gradebook.lti import NewRegistration
 from grader.gradebook.lti_items import LtiItems
 from grader.gradebook.lti_scores import LtiScores
+from grader.portal.lti.keys import Keys
 from grader.portal.lti.scores import next_stamp
 from grader.portal.lti.sync import Report, Sync
 from tests.portal.lti.platform import CLIENT, SCOPES, Platform, platform
@@ -33,6 +34,16 @@ class Clock:
 
     def __call__(self) -> datetime:
         return self.now
+
+
+class RealClock(Clock):
+    """The machine's clock, for tests with other processes; work was submitted a day before."""
+
+    def __init__(self) -> None:
+        self.now = datetime.now(UTC) - timedelta(days=1)
+
+    def __call__(self) -> datetime:
+        return datetime.now(UTC)
 
 
 class Synced:
@@ -111,12 +122,12 @@ class Synced:
 
 
 @contextmanager
-def synced(folder: Path, text: str = COURSE) -> Iterator[Synced]:
-    """A course with its platform until the block ends."""
+def synced(
+    folder: Path, text: str = COURSE, key: RSAKey | None = None, clock: Clock | None = None
+) -> Iterator[Synced]:
+    """A course with its platform until the block ends; `key` is the course's."""
     write_course(folder, text)
-    key = RSAKey.generate_key(2048, {"use": "sig", "alg": "RS256"})
-    key.ensure_kid()
-    clock = Clock()
+    key, clock = key or Keys(folder).signing().key, clock or Clock()
     with platform(lambda: key) as at:
         at.now = clock
         one = Synced(folder, at, key, clock)

@@ -274,7 +274,7 @@ def test_a_stopped_process_sends_nothing_when_it_goes_on(one: Synced) -> None:
         one.clock.now += timedelta(minutes=10)
         return found
 
-    one.sync._scores.claim = late  # type: ignore[method-assign,assignment]
+    one.sync.scores.claim = late  # type: ignore[method-assign,assignment]
     one.sync.send()
     assert one.at.history == []
     one.restarted().send()
