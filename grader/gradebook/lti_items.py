@@ -7,18 +7,19 @@ process that is killed in between has stored nothing, and the next one looks fir
 
 from __future__ import annotations
 
+import json
 import secrets
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from sqlalchemy import Row, select, update
+from sqlalchemy import Connection, Row, select, update
 
 from grader import dataclass
 from grader.gradebook.attempts import is_dead
 from grader.gradebook.chain import insert_new, storable
 from grader.gradebook.database import Database
-from grader.gradebook.lti_tables import item, score
+from grader.gradebook.lti_tables import deployment, item, link, registration, score
 
 LEASE = timedelta(seconds=180)
 """How long one process may be at a score or a line item: longer than its requests may take."""
@@ -42,6 +43,46 @@ class ItemClaim:
     until: datetime | None = None
 
 
+@dataclass(frozen=True)
+class Target:
+    """A link with the platform that it belongs to, as a score goes there."""
+
+    link: int
+    lab: str
+    registration: int
+    deployment: str
+    context: str
+    resource: str
+    title: str
+    line_item: str
+    line_items: str
+    members_url: str
+    scopes: frozenset[str]
+
+    @property
+    def place(self) -> tuple[int, str, str]:
+        """The platform's course that the link is in."""
+        return self.registration, self.deployment, self.context
+
+
+def targets_of(connection: Connection) -> Sequence[Target]:
+    """Return the links of active platforms that lead to labs."""
+    query = (
+        select(link, deployment.c.registration, deployment.c.deployment.label("deployed"))
+        .join(deployment, deployment.c.id == link.c.deployment)
+        .join(registration, registration.c.id == deployment.c.registration)
+        .where(link.c.lab != "", deployment.c.active, registration.c.active)
+        .order_by(link.c.id)
+    )
+    return [
+        Target(
+            row.id, row.lab, row.registration, row.deployed, row.context, row.resource, row.title,
+            row.line_item, row.line_items, row.members_url, frozenset(json.loads(row.scopes)),
+        )
+        for row in connection.execute(query)
+    ]  # fmt: skip
+
+
 def _now() -> datetime:
     return datetime.now(UTC)
 
@@ -55,31 +96,31 @@ class LtiItems:
     def __init__(self, database: Database, clock: Callable[[], datetime] = _now) -> None:
         self._database, self._clock = database, clock
 
-    def claim(self, link: int, named: str, worker: str) -> ItemClaim | None:
+    def claim(self, number: int, named: str, worker: str) -> ItemClaim | None:
         """Return the line item of a link, or the right to find it.
 
         Args:
-            link: The number of the link.
+            number: The number of the link.
             named: The line item that the platform has named; "" for none.
             worker: The process.
 
         Returns:
             None when another process looks for it, or it is not yet time to try again.
         """
-        now, token, same = self._clock(), secrets.token_hex(16), item.c.link == link
+        now, token, same = self._clock(), secrets.token_hex(16), item.c.link == number
         with self._database.reading() as connection:
             row = connection.execute(select(item).where(same)).first()
         if row is not None and row.address and row.address == (named or row.address):
-            return ItemClaim(link, row.address)
+            return ItemClaim(number, row.address)
         with self._database.writing() as connection:
-            insert_new(connection, item, same, link=link)
+            insert_new(connection, item, same, link=number)
             row = connection.execute(select(item).where(same).with_for_update()).one()
             rests = row.next_try is not None and row.next_try > now
             if is_leased(row, now) or rests:
                 return None
             values = {"worker": storable(worker), "lease_until": now + LEASE, "token": token}
             connection.execute(update(item).where(same).values(**values))
-        return ItemClaim(link, "", token, now + LEASE)
+        return ItemClaim(number, "", token, now + LEASE)
 
     def found(self, claim: ItemClaim, address: str) -> bool:
         """Record the address of a line item; at another one than before, nothing was sent yet."""

@@ -27,14 +27,12 @@ from grader.gradebook import entries as counting
 from grader.gradebook.chain import insert_new, record_event, storable
 from grader.gradebook.course import Course
 from grader.gradebook.database import Database
-from grader.gradebook.lti_items import FREE, LEASE, is_leased
+from grader.gradebook.lti_items import FREE, LEASE, Target, is_leased, targets_of
 from grader.gradebook.lti_tables import (
-    deployment,
     item,
     link,
     member,
     person,
-    registration,
     score,
 )
 from grader.gradebook.policy import Release
@@ -92,28 +90,6 @@ def wanted_score(entry: Entry, held: bool, most: float, before: str) -> Wanted:
     if entry.status in ("waiting", "incomplete") and not held and before != "overridden":
         return Wanted("keep", None, full)
     return Wanted("none", None, full)
-
-
-@dataclass(frozen=True)
-class Target:
-    """A link with the platform that it belongs to, as a score goes there."""
-
-    link: int
-    lab: str
-    registration: int
-    deployment: str
-    context: str
-    resource: str
-    title: str
-    line_item: str
-    line_items: str
-    members_url: str
-    scopes: frozenset[str]
-
-    @property
-    def place(self) -> tuple[int, str, str]:
-        """The platform's course that the link is in."""
-        return self.registration, self.deployment, self.context
 
 
 @dataclass(frozen=True)
@@ -178,7 +154,7 @@ class LtiScores:
     def targets(self, lab: str | None = None) -> Sequence[Target]:
         """Return the links of active platforms that lead to labs of the course."""
         with self._database.reading() as connection:
-            return tuple(one for one in _targets(connection) if self._is_mine(one, lab))
+            return tuple(one for one in targets_of(connection) if self._is_mine(one, lab))
 
     def people(self, number: int) -> int:
         """Return how many accounts of a registration are connected."""
@@ -194,7 +170,7 @@ class LtiScores:
         with self._database.reading() as connection:
             found: list[ScoreLine] = []
             people = _people(connection)
-            for target in _targets(connection):
+            for target in targets_of(connection):
                 if self._is_mine(target, lab):
                     found += self._lines(connection, target, people, now)
         return found
@@ -257,7 +233,7 @@ class LtiScores:
                 str(connection.execute(_next_try(score, now)).scalar()),
                 str(connection.execute(_next_try(item, now)).scalar()),
                 [self._holds(connection, lab, now) for lab in sorted(self.most)],
-                [sorted(map(str, vars(one).values())) for one in _targets(connection)],
+                [sorted(map(str, vars(one).values())) for one in targets_of(connection)],
                 connection.execute(select(func.count()).select_from(member)).scalar(),
             ]  # fmt: skip
         return json.dumps(seen)
@@ -295,7 +271,7 @@ class LtiScores:
         """Return the line as it is now; None when it is not due."""
         known = select(person).where(person.c.id == line.person, person.c.who != "")
         one = connection.execute(known).first()
-        if one is None or line.target not in _targets(connection):
+        if one is None or line.target not in targets_of(connection):
             return None
         entry = counting.entries(connection, line.target.lab, self._course, [_student(one.who)])[0]
         held = self._holds(connection, line.target.lab, now)
@@ -387,7 +363,7 @@ def _members(connection: Connection, target: Target) -> set[int] | None:
 
     It matters only where a platform has several courses that lead here.
     """
-    places = {one.place for one in _targets(connection)}
+    places = {one.place for one in targets_of(connection)}
     if sum(place[0] == target.registration for place in places) < 2:
         return None
     query = select(member.c.person).where(member.c.link == target.link)
@@ -396,20 +372,3 @@ def _members(connection: Connection, target: Target) -> set[int] | None:
 
 def _next_try(table: Table, now: datetime) -> Any:
     return select(func.min(table.c.next_try)).where(table.c.next_try > now)
-
-
-def _targets(connection: Connection) -> Sequence[Target]:
-    query = (
-        select(link, deployment.c.registration, deployment.c.deployment.label("deployed"))
-        .join(deployment, deployment.c.id == link.c.deployment)
-        .join(registration, registration.c.id == deployment.c.registration)
-        .where(link.c.lab != "", deployment.c.active, registration.c.active)
-        .order_by(link.c.id)
-    )
-    return [
-        Target(
-            row.id, row.lab, row.registration, row.deployed, row.context, row.resource, row.title,
-            row.line_item, row.line_items, row.members_url, frozenset(json.loads(row.scopes)),
-        )
-        for row in connection.execute(query)
-    ]  # fmt: skip

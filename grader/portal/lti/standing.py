@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 
 from grader import dataclass
-from grader.gradebook.lti_items import LtiItems
-from grader.gradebook.lti_scores import ScoreLine, Target
+from grader.gradebook.lti_items import LtiItems, Target
+from grader.gradebook.lti_scores import ScoreLine
 from grader.portal.lti.sync import scores_of, takes_scores
 from grader.portal.site import Site
 

@@ -20,8 +20,8 @@ from grader.gradebook.attempts import this_worker
 from grader.gradebook.book import Gradebook
 from grader.gradebook.course import Course
 from grader.gradebook.lti import Registration
-from grader.gradebook.lti_items import ItemClaim, LtiItems
-from grader.gradebook.lti_scores import LtiScores, ScoreClaim, ScoreLine, Target
+from grader.gradebook.lti_items import ItemClaim, LtiItems, Target
+from grader.gradebook.lti_scores import LtiScores, ScoreClaim, ScoreLine
 from grader.labs.model import Lab
 from grader.portal.lti.client import Access, Client, PlatformFault
 from grader.portal.lti.keys import Keys

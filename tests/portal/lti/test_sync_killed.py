@@ -14,7 +14,7 @@ from tests.portal.lti.platform import moment
 from tests.portal.lti.synced import RealClock, Synced, synced
 from tests.portal.made import LAB
 
-KILLS = int(os.environ.get("WARPGRADE_KILLS", "10"))
+KILLS = int(os.environ.get("WARPGRADE_KILLS", "6"))
 SECONDS = 120.0
 
 
