@@ -65,11 +65,15 @@ class Person:
 
 @dataclass(frozen=True)
 class Identity:
-    """What somebody whom the course trusts says about who signs in."""
+    """What somebody whom the course trusts says about who signs in.
+
+    `who` names a person whom the course has connected with this identity before; "" for none.
+    """
 
     email: str
     verified: bool
     source: str
+    who: str = ""
 
 
 @dataclass(frozen=True)

@@ -29,8 +29,10 @@ _EVERYBODY: Mapping[Role, Right] = {
 ANYONE: frozenset[str] = frozenset(
     ("sign_in", "send_link", "confirm_link", "use_link", "begin_openid", "end_openid")
     + ("static", "favicon", "healthy", "openapi")
+    + ("lti_keys", "lti_login", "lti_login_form", "lti_kept", "lti_launch", "lti_proof")
+    + ("lti_enter", "lti_choose", "lti_point")
 )
-"""The routes that need no sign-in."""
+"""The routes that need no sign-in. Those of LTI take what a platform or the course has signed."""
 
 RULES: Mapping[str, Mapping[Role, Right]] = MappingProxyType(
     {

@@ -33,6 +33,9 @@ from grader.portal import (
 )
 from grader.portal.access import ANYONE, RULES
 from grader.portal.feed import Feed
+from grader.portal.lti import deep_linking, entering, launch
+from grader.portal.lti.entering import refused as refused_launch
+from grader.portal.lti.refusals import Refused
 from grader.portal.requests import (
     HEADERS,
     Guard,
@@ -53,7 +56,7 @@ BUSY = "The server cannot reach its database. Nothing is lost. Try again in a mi
 
 MODULES = (
     signin, pages, staff, groups, regrades, similar, health, talk, boards, comparing, api,
-    api_staff, materials,
+    api_staff, materials, launch, entering, deep_linking,
 )  # fmt: skip
 """The modules with the routes, each by its `router`."""
 
@@ -76,6 +79,7 @@ def create_app(site: Site) -> FastAPI:
     app.add_api_route("/favicon.ico", _favicon, name="favicon", include_in_schema=False)
     app.add_api_route("/healthy", _healthy, name="healthy", include_in_schema=False)
     app.add_exception_handler(SignInNeeded, _sign_in_needed)
+    app.add_exception_handler(Refused, refused_launch)
     app.add_exception_handler(AnyHTTPException, _refused)
     app.add_exception_handler(RequestValidationError, _invalid)
     app.add_exception_handler(MachineFault, _failed)
@@ -115,6 +119,8 @@ def _sign_in_needed(request: Request, error: Exception) -> Response:
     if _is_api(request):
         headers = {"WWW-Authenticate": "Bearer"}
         return JSONResponse({"detail": "send a token"}, 401, headers)
+    if request.headers.get("sec-fetch-dest") in ("iframe", "frame"):
+        return refused_launch(request, Refused("session-ended"))  # no other site frames the sign-in
     return RedirectResponse("/sign-in", 303)
 
 

@@ -31,6 +31,10 @@ from grader.portal.access import Right, may_see, right_of
 from grader.portal.site import Site, unmasked
 
 COOKIE = "warpgrade"
+FRAME_COOKIE = "warpgrade-frame"
+"""The session that began in a frame of a learning platform. Browsers send it in that frame, where
+they do not send the other; what protects forms there is their token and `Origin`."""
+
 VIEW_COOKIE = "warpgrade-view"
 """The student as whom one of the staff looks. It gives no right: each request asks the table."""
 MAX_BODY = 9 << 20
@@ -39,6 +43,7 @@ MAX_BODY = 9 << 20
 LIMITS = {
     "sign-in": parse("6/15minutes"),
     "address": parse("600/15minutes"),
+    "launch": parse("6000/15minutes"),
     "submit": parse("30/10minutes"),
     "refused": parse("300/10minutes"),
     "token": parse("600/minute"),
@@ -167,15 +172,25 @@ def visitor_of(request: Request) -> Visitor | None:
                 401, "the token is not valid: make a new one", {"WWW-Authenticate": "Bearer"}
             )
         return Visitor(found[0], scopes=found[1])
-    session = request.cookies.get(COOKIE, "")
-    person = site.people.session(session) if session else None
-    if person is None:
+    for cookie in (FRAME_COOKIE, COOKIE):  # the newest sign-in removes the former
+        session = request.cookies.get(cookie, "")
+        person = site.people.session(session) if session else None
+        if person is not None:
+            break
+    else:
         return None
+    if cookie == FRAME_COOKIE:
+        allow_frames(request, site.platform_origins)
     viewed = _viewed(request, person)
     return Visitor(
         viewed or person, session, form_token=site.form_token(session),
         viewer=person if viewed else None,
     )  # fmt: skip
+
+
+def allow_frames(request: Request, origins: Iterable[str]) -> None:
+    """Let pages of these web origins show the answer in a frame; "*" for any page."""
+    request.state.frames = tuple(origins)
 
 
 def _viewed(request: Request, person: Person) -> Person | None:
@@ -269,6 +284,15 @@ def may_watch(request: Request, person: Person, student: str) -> bool:
     return right is not None and may_see(person, right, student, section)
 
 
+def headers_for(frames: Iterable[str]) -> Iterable[tuple[bytes, bytes]]:
+    """Return the security headers of a page that these web origins may show in a frame."""
+    named = " ".join(frames)
+    if not named:
+        return HEADERS
+    policy = POLICY.replace("frame-ancestors 'none'", f"frame-ancestors {named}")
+    return ((HEADERS[0][0], policy.encode()), *HEADERS[1:])
+
+
 class Guard:
     """Adds the security headers to every answer, and refuses bodies that are too large."""
 
@@ -293,9 +317,11 @@ class Guard:
         async def with_headers(message: MutableMapping[str, Any]) -> None:
             if message["type"] == "http.response.start":
                 own = {name for name, _ in message["headers"]}
+                frames = scope.get("state", {}).get("frames", ())
                 message["headers"] = [
-                    *message["headers"], *(pair for pair in HEADERS if pair[0] not in own)
-                ]  # fmt: skip
+                    *message["headers"],
+                    *(pair for pair in headers_for(frames) if pair[0] not in own),
+                ]
             await send(message)
 
         await self._app(scope, limited, with_headers)

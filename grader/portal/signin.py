@@ -9,9 +9,11 @@ from fastapi.responses import HTMLResponse, RedirectResponse, Response
 
 from grader.faults import LabFault
 from grader.gradebook.people import SCOPES, SESSION_LIFE, Identity, Person
+from grader.portal.lti.cookies import drop_framed_cookie
 from grader.portal.openid import FLOW_SECONDS, OpenId, ProviderFault
 from grader.portal.requests import (
     COOKIE,
+    FRAME_COOKIE,
     VIEW_COOKIE,
     Visitor,
     address_of,
@@ -36,30 +38,36 @@ Signed = Annotated[Visitor, Depends(visitor)]
 Text = Annotated[str, Form(max_length=320)]
 
 
-def admit(site: Site, identity: Identity) -> Response:
-    """Start a session of the person with that address; the roster alone decides who that is.
+def admit(site: Site, identity: Identity) -> Person:
+    """Return the person of the course with that identity; the roster alone decides who that is.
 
-    Every way to sign in at somebody else's ends here.
+    Every way to sign in at somebody else's goes through here.
 
     Raises:
         HTTPException: 403 for an address that is not verified, or of no person in the course.
     """
+    if identity.who:
+        person = site.people.person(identity.who)
+        if person is None:
+            raise HTTPException(403, "you are not in the course any more: ask your instructor")
+        return person
     if not identity.verified or not identity.email or not identity.email.isprintable():
         raise HTTPException(403, f"{identity.source} did not confirm your e-mail address")
     person = site.people.find(identity.email)
     if person is None:
         what = f"there is no person with the address {identity.email} in the course"
         raise HTTPException(403, f"{what}: ask your instructor")
-    return start_session(site, person)
+    return person
 
 
-def start_session(site: Site, person: Person) -> Response:
-    """Return the answer that signs a person in."""
-    answer = RedirectResponse("/", 303)
+def start_session(site: Site, person: Person, to: str = "/") -> Response:
+    """Return the answer that signs a person in and leads to a page."""
+    answer = RedirectResponse(to, 303)
     answer.set_cookie(
         COOKIE, site.people.new_session(person.who), max_age=int(SESSION_LIFE.total_seconds()),
         httponly=True, samesite="lax", secure=site.url.startswith("https:"),
     )  # fmt: skip
+    drop_framed_cookie(answer, site.url, FRAME_COOKIE)
     return answer
 
 
@@ -133,7 +141,7 @@ def end_openid(
     except ProviderFault as fault:
         site.say(f"sign-in with {openid.name}: {fault}")
         raise _unreachable(openid) from None
-    answer = admit(site, identity)
+    answer = start_session(site, admit(site, identity))
     answer.delete_cookie(FLOW_COOKIE, path="/sign-in/openid")
     return answer
 
@@ -164,6 +172,7 @@ def sign_out(request: Request, me: Signed, form: Text) -> Response:
     answer = RedirectResponse("/sign-in", 303)
     answer.delete_cookie(COOKIE)
     answer.delete_cookie(VIEW_COOKIE)
+    drop_framed_cookie(answer, site_of(request).url, FRAME_COOKIE)
     return answer
 
 

@@ -37,6 +37,9 @@ from grader.reports.printable import printable
 from grader.submissions.sources import Wanted, open_submission
 
 if TYPE_CHECKING:
+    from grader.gradebook.lti import Lti
+    from grader.portal.lti.keys import Keys
+    from grader.portal.lti.platform_keys import PlatformKeys
     from grader.portal.openid import OpenId
 
 MAIL_SECONDS = 10.0
@@ -61,7 +64,8 @@ class Site:
     """One course on one server; safe to share between threads.
 
     Attributes:
-        sections_seconds: How long the students' sections are kept between two reads.
+        sections_seconds: How long the students' sections and the platforms' origins are kept
+            between two reads.
     """
 
     sections_seconds = 1.0
@@ -73,6 +77,7 @@ class Site:
         self.course, self.labs, self.book, self.url = course, labs, book, url.rstrip("/")
         self.people, self.progress, self.send_link = book.people, book.progress, send_link
         self._sections: tuple[float, Mapping[str, str]] = (-math.inf, {})
+        self._origins: tuple[float, tuple[str, ...]] = (-math.inf, ())
         self.zone = ZoneInfo(course.timezone)
 
     @cached_property
@@ -90,6 +95,35 @@ class Site:
         from grader.portal.openid import openid_of
 
         return openid_of(self.course)
+
+    @cached_property
+    def lti(self) -> Lti:
+        """The learning platforms that lead to the course."""
+        return self.book.lti
+
+    @cached_property
+    def lti_keys(self) -> Keys:
+        """The keys with which the course signs what it sends to platforms."""
+        from grader.portal.lti.keys import Keys
+
+        return Keys(self.course.folder)
+
+    @cached_property
+    def platform_keys(self) -> PlatformKeys:
+        """The public keys of the platforms."""
+        from grader.portal.lti.platform_keys import PlatformKeys
+
+        return PlatformKeys()
+
+    @property
+    def platform_origins(self) -> tuple[str, ...]:
+        """The web origins of the platforms, which may show a session of theirs in a frame."""
+        read, found = self._origins
+        if monotonic() - read >= self.sections_seconds:
+            from grader.portal.lti.messages import origins_of
+
+            read, found = self._origins = monotonic(), origins_of(self.lti.registrations())
+        return found
 
     def say(self, text: str) -> None:
         """Tell whoever runs the server."""
