@@ -182,7 +182,7 @@ def _link(book: Gradebook, lab: str | None, number: int | None) -> Link:
     """Return the link that was named. Raises LabFault without exactly one that lists members."""
     found = [
         one for one in book.lti.links(lab)
-        if one.members_url and number in (None, one.id)
+        if one.lab and one.members_url and number in (None, one.id)
     ]  # fmt: skip
     if number is None:  # links of one place have the same members
         found = list({(one.deployment, one.context): one for one in found}.values())

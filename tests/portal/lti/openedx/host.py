@@ -16,8 +16,8 @@ import sys
 import threading
 import types
 import uuid
-from http.server import ThreadingHTTPServer
 from pathlib import Path
+from socketserver import ThreadingMixIn
 from typing import Any
 from wsgiref.simple_server import WSGIRequestHandler, WSGIServer
 
@@ -33,14 +33,10 @@ def usage_key(name: str) -> str:
     return f"block-v1:Uni+CUDA+2027+type@lti_consumer+block@{name}"
 
 
-class Server(WSGIServer):
+class Server(ThreadingMixIn, WSGIServer):
     """A thread for each request: the platform asks the tool for keys while it answers it."""
 
     daemon_threads = True
-    process_request = ThreadingHTTPServer.process_request
-    process_request_thread = ThreadingHTTPServer.process_request_thread
-    block_on_close = False
-    _threads: Any = None
 
 
 class Silent(WSGIRequestHandler):
@@ -182,6 +178,23 @@ def provide_platform() -> None:
     provide("common.djangoapps.student.auth", has_studio_write_access=lambda user, key: True)
 
 
+def make_profiles() -> None:
+    """Make the table that the platform has beside that of its users."""
+    from django.conf import settings
+    from django.db import connection, models
+
+    class Profile(models.Model):
+        user = models.OneToOneField(
+            settings.AUTH_USER_MODEL, related_name="profile", on_delete=models.CASCADE
+        )
+
+        class Meta:
+            app_label = "auth"
+
+    with connection.schema_editor() as editor:
+        editor.create_model(Profile)
+
+
 urlpatterns: list[Any] = []
 
 
@@ -212,7 +225,7 @@ def make_course(tool: str) -> dict[str, Any]:
         course_id=CourseKey.from_string(COURSE), enabled=True
     )
     passport = Lti1p3Passport.objects.create(
-        name="tool", context_key=COURSE, lti_1p3_tool_keyset_url=f"{tool}/lti/jwks"
+        name="tool", context_key=COURSE, lti_1p3_tool_keyset_url=f"{tool}/lti/keys"
     )
     links = {}
     for name, mode in zip(BLOCKS, ("programmatic", "declarative"), strict=True):
@@ -283,6 +296,7 @@ def main(folder: Path, tool: str) -> None:
     from django.core.wsgi import get_wsgi_application
 
     call_command("migrate", verbosity=0, run_syncdb=True)
+    make_profiles()
     told = make_course(tool)
     server.set_app(get_wsgi_application())
     threading.Thread(target=server.serve_forever, daemon=True).start()
