@@ -12,14 +12,14 @@ import pytest
 
 from grader.gradebook.policy import Release
 from grader.portal.site import unmasked
-from tests.portal.made import LAB, Served, Visit, grade_json, source
+from tests.portal.made import LAB, SECONDS, Served, Visit, grade_json, source
 
 
 class Stream:
     """An open stream of a submission's events."""
 
     def __init__(self, visit: Visit, path: str) -> None:
-        self._line = socket.create_connection(("127.0.0.1", visit.port), 20)
+        self._line = socket.create_connection(("127.0.0.1", visit.port), SECONDS)
         own = "".join(f"{name}: {value}\r\n" for name, value in visit.own.items())
         own += f"Cookie: {visit.cookie}\r\n" if visit.cookie else ""
         head = f"GET {path} HTTP/1.1\r\nHost: x\r\nAccept-Encoding: gzip\r\n{own}\r\n"
@@ -77,11 +77,14 @@ def test_each_event_asks_whether_the_grades_are_held(course: Served) -> None:
             assert "BEFORE" in one.until("BEFORE")
         teaching.set_release(LAB, Release(held=True), "lead@example.org", "")
         log.add(number, "step", step="HELD", number=2, steps=3)
-        assert "HELD" in staff.until("HELD"), "staff see it, so it was sent"
+        log.add(number, "started")
+        assert "HELD" in staff.until("event: started"), "staff see it"
+        for one in (own, api):
+            assert "HELD" not in one.until("event: started") and "event: started" in one.text
         teaching.set_release(LAB, None, "lead@example.org", "")
         log.add(number, "step", step="AFTER", number=3, steps=3)
         for one in (own, api):
-            assert "HELD" not in one.until("AFTER") and "AFTER" in one.text
+            assert "AFTER" in one.until("AFTER") and "HELD" not in one.text
         graded(course, number)
         for one in (own, staff, api):
             assert "event: graded" in one.rest()
