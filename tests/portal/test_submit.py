@@ -5,13 +5,12 @@ from __future__ import annotations
 import json
 import socket
 import threading
-import time
 from typing import Any
 
 import pytest
 
 from grader.batch.task import Answer
-from tests.portal.made import LAB, Served, grade_json, graded, source, until, working
+from tests.portal.made import LAB, SECONDS, Served, grade_json, graded, source, until, working
 
 
 def events(course: Served, who: str, number: int, after: str = "") -> list[tuple[int, str]]:
@@ -137,19 +136,19 @@ def test_a_submission_that_always_fails_waits_for_the_staff(course: Served) -> N
         until(lambda: course.book.grade(number))
 
 
-def test_a_watcher_hears_of_its_submission_within_a_tenth_of_a_second(course: Served) -> None:
+def test_a_new_watcher_hears_what_happened_before(course: Served) -> None:
     ada = course.signed_in("ada@example.org")
     number = ada.submit(source()).to.rpartition("/")[2]
-    with socket.create_connection(("127.0.0.1", course.port), 20) as line:
+    with socket.create_connection(("127.0.0.1", course.port), SECONDS) as line:
         head = (
             f"GET /submissions/{number}/events HTTP/1.1\r\nHost: x\r\nCookie: {ada.cookie}\r\n\r\n"
         )
-        begun = time.monotonic()
         line.sendall(head.encode())
         text = b""
-        while b"event: queued" not in text:
-            text += line.recv(4096)
-        assert time.monotonic() - begun < 1, "the goal is 0.1 s; tests run on busy machines"
+        while b"event: queued" not in text:  # bench/portal.py measures how soon it comes
+            more = line.recv(4096)
+            assert more, text
+            text += more
 
 
 def test_two_submissions_are_compared(course: Served) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -103,9 +102,7 @@ def test_endless_reference_ends_the_gate(tmp_path: Path, monkeypatch: pytest.Mon
     monkeypatch.setattr("grader.labs.reference.SECONDS", 0.3)
     last = '    return {"z"'
     endless = a_new_lab(tmp_path, last, f"    while True: pass\n{last}", REFERENCE)
-    started = time.monotonic()
     lines = list(check_lab(endless, RunOptions(threads=2)))
-    assert time.monotonic() - started < 60
     assert [line.is_final for line in lines].count(True) == 1 and lines[-1].is_final
     assert "reference.py:" in lines[-1].observed and "let every loop end" in lines[-1].observed
 
