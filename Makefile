@@ -29,7 +29,7 @@ GPU_PYTHON := $(BIN)/python
 endif
 PIP := PIP_DISABLE_PIP_VERSION_CHECK=1 $(BIN)/python -m pip install --quiet
 
-.PHONY: help demo portal test test-notebooks tests check-labs announce-test test-gpu truth-gpu has-gpu test-fuzz labs handouts assets wheels bench lint bytecode clean
+.PHONY: help demo portal test test-notebooks test-lti tests check-labs announce-test test-gpu truth-gpu has-gpu test-fuzz labs handouts assets wheels bench lint bytecode clean
 
 help:
 	@echo 'make demo       grade a sample class of 12 submissions, show and write the reports'
@@ -44,6 +44,7 @@ help:
 	@echo 'make bench      time the simulator and the commands'
 	@echo 'make test-gpu   run the tests that need an NVIDIA GPU; WHEELS=DIR works without a network'
 	@echo 'make test-notebooks  try the magic in JupyterLab, nbgrader, otter-grader and nbconvert'
+	@echo 'make test-lti   launch from Open edX and send it grades: its own LTI code, run here'
 	@echo 'make test-fuzz  fuzz the simulator for one minute'
 	@echo 'make clean      remove the files that the other targets made'
 
@@ -94,6 +95,9 @@ has-gpu:
 
 test-notebooks: $(VENV)/notebooks bytecode
 	@$(BIN)/python -m tests.notebook.systems tests/notebook/results/systems.txt
+
+test-lti: $(VENV)/lti-platforms bytecode
+	@$(BIN)/python -m tests.portal.lti.openedx.trials tests/portal/lti/results/openedx.txt
 
 test-fuzz: $(VENV)/dev $(LIBRARY)
 	@$(BIN)/python -m tests.fuzz --seconds 60
@@ -176,6 +180,11 @@ $(VENV)/wheels: $(VENV)/run
 $(VENV)/notebooks: $(VENV)/dev
 	@echo 'Installing JupyterLab, nbgrader, otter-grader and nbconvert from PyPI (440 MB) ...'
 	@$(PIP) --no-build-isolation --editable '.[notebooks]'
+	@touch $@
+
+$(VENV)/lti-platforms: $(VENV)/dev
+	@echo "Installing Open edX's LTI platform from PyPI: Django and others (95 MB) ..."
+	@$(PIP) --no-build-isolation --editable '.[lti-platforms]'
 	@touch $@
 
 $(VENV)/gpu: $(VENV)/dev

@@ -140,17 +140,14 @@ class Client:
 
     def pages(self, address: str, scope: str, kind: str) -> Iterator[Any]:
         """Yield the value of each page, from an address on. Raises PlatformFault."""
-        first, seen = address, set[str]()
+        seen = set[str]()
         while address:
             seen.add(address)
             reply = self.get(address, scope, kind)
             yield reply.json()
-            following = urljoin(address, reply.next) if reply.next else ""
+            following = joined(address, reply.next) if reply.next else ""
             if following and (following in seen or len(seen) >= MAX_PAGES):
                 raise PlatformFault("the platform's pages have no end", temporary=False)
-            if following and origin_of(following) != origin_of(first):
-                what = "the platform names a next page at another host"
-                raise PlatformFault(what, temporary=False)
             address = following
 
     def _call(
@@ -158,7 +155,7 @@ class Client:
         body: bytes | None,
     ) -> Reply:  # fmt: skip
         """Send a request with a token; once more with a new one when the platform refuses it."""
-        _require_safe(address)
+        require_safe(address)
         token, is_kept = self._token(scope)
         try:
             return _send(method, address, _bearer(headers, token), body, (token,))
@@ -185,7 +182,7 @@ class Client:
     def _ask(self, scope: str) -> tuple[str, float]:
         """Ask the platform for a token; return it and how many seconds it is valid."""
         access, now = self._access, int(self._clock())
-        _require_safe(access.token_url)
+        require_safe(access.token_url)
         claims = {
             "iss": access.client_id, "sub": access.client_id,
             "aud": access.audience or access.token_url, "iat": now - 5,
@@ -233,9 +230,22 @@ def origin_of(address: str) -> tuple[str, str]:
     return parts.scheme.lower(), parts.netloc.lower()
 
 
-def _require_safe(address: str) -> None:
+def require_safe(address: str) -> str:
+    """Return an address that is HTTPS, or on this machine. Raises PlatformFault."""
     if not is_private_or_https(address):
         raise PlatformFault("the platform names an address without HTTPS", temporary=False)
+    return address
+
+
+def joined(base: str, text: str) -> str:
+    """Return the address that a platform names at another one of its own. Raises PlatformFault."""
+    try:
+        address = urljoin(base, text)
+    except ValueError:
+        raise PlatformFault("the platform names no address", temporary=False) from None
+    if origin_of(require_safe(address)) != origin_of(base):
+        raise PlatformFault("the platform names an address at another host", temporary=False)
+    return address
 
 
 class _NoRedirects(HTTPRedirectHandler):

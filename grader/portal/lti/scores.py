@@ -11,10 +11,10 @@ import hashlib
 from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any
-from urllib.parse import parse_qsl, urlencode, urljoin, urlsplit, urlunsplit
+from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
 from grader import dataclass
-from grader.portal.lti.client import Client, PlatformFault, origin_of
+from grader.portal.lti.client import Client, PlatformFault, joined, require_safe
 
 _SCOPE = "https://purl.imsglobal.org/spec/lti-ags/scope/"
 ITEMS_SCOPE = _SCOPE + "lineitem"
@@ -124,9 +124,10 @@ class Grades:
         """
         place = self._place
         if place.item:
-            return place.item
+            return require_safe(place.item)
         if not place.items:
             raise PlatformFault("the platform offers no line item for this link", temporary=False)
+        require_safe(place.items)
         found = self._found()
         if found:
             return found
@@ -172,10 +173,7 @@ class Grades:
         text = item.get("id")
         if not isinstance(text, str) or not text:
             raise PlatformFault("a line item has no address", temporary=True)
-        address = urljoin(self._place.items, text)
-        if origin_of(address) != origin_of(self._place.items):
-            raise PlatformFault("a line item is at another host", temporary=False)
-        return address
+        return joined(self._place.items, text)
 
     def send(self, item: str, message: Mapping[str, Any]) -> None:
         """Send a score to a line item."""

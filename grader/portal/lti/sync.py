@@ -15,7 +15,7 @@ from datetime import UTC, datetime, timedelta
 from joserfc.jwk import Key
 
 from grader import dataclass
-from grader.faults import MachineFault
+from grader.faults import Fault
 from grader.gradebook.attempts import this_worker
 from grader.gradebook.book import Gradebook
 from grader.gradebook.course import Course
@@ -130,7 +130,7 @@ class Sync:
                     looked = time.monotonic()
                     self.send()
                     seen = now
-            except MachineFault as fault:  # the gradebook's, or of the keys: it may be read again
+            except Fault as fault:  # of the gradebook or the keys: they may be read again
                 self._say(f"grades for platforms: {fault.what}")
             self._ended.wait(POLL_SECONDS)
 
@@ -240,7 +240,7 @@ class Sync:
             self._items.forget(line.target.link, claim.item)
         wait = max(wait_after(line.tries), timedelta(seconds=fault.wait or 0))
         if not fault.temporary:
-            wait = PERMANENT_WAIT
+            wait = LONGEST_WAIT if fault.whole else PERMANENT_WAIT
         self.scores.refused(claim, fault.what, wait, failed=not fault.temporary)
         if platform.fails(fault, self._clock()) or not fault.temporary:
             self._say(f"grades for platforms: {line.target.lab}: {line.student}: {fault.what}")

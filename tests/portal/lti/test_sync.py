@@ -13,7 +13,7 @@ from grader.gradebook.lti_items import LtiItems
 from grader.gradebook.policy import Release
 from grader.portal.lti import client
 from grader.portal.lti.scores import CANVAS_SUBMISSION
-from tests.portal.lti.platform import FAULTS, Item, moment
+from tests.portal.lti.platform import FAULTS, SCOPES, Item, moment
 from tests.portal.lti.synced import MOST, Synced, synced
 from tests.portal.made import COURSE, LAB
 
@@ -306,3 +306,33 @@ def test_a_slow_platform_is_given_up(one: Synced, monkeypatch: pytest.MonkeyPatc
     monkeypatch.setenv("no_proxy", "127.0.0.1")
     one.settle()
     assert one.at.shown() == {"sub-ada": (70.0, 100.0)}
+
+
+@pytest.mark.parametrize("address", ["http://[bad", "ftp://x/items", "http://example.org/i", "//"])
+def test_a_link_with_a_wrong_address_stops_no_other(address: str, one: Synced) -> None:
+    lti = one.book.lti
+    deployed = lti.deployments(one.registration.id)[0]
+    for name, item in (("a", address), ("b", "")):
+        other = lti.new_link(deployed.id, "7", f"link-{name}", "Other")
+        lti.point(other.id, LAB, "test")
+        lti.note_services(other.id, item, address, "", SCOPES)
+    one.graded("ada", 70.0)
+    assert one.sync.send().sent == 1
+    assert one.at.shown() == {"sub-ada": (70.0, 100.0)}
+    errors = LtiItems(one.book.database).errors()
+    assert {*errors.values()} == {"the platform names an address without HTTPS"}
+
+
+def test_next_pages_at_another_host_get_no_token(one: Synced) -> None:
+    one.at.page = 1
+    one.at.items += [item(0, "x"), item(1, "y")]
+    one.at.filters = False
+    listed = one.at.listed
+    one.at.listed = lambda rows, address: (  # type: ignore[method-assign]
+        listed(rows, address)[0], "http://127.0.0.1:9/items"
+    )  # fmt: skip
+    one.graded("ada", 70.0)
+    assert one.sync.send().sent == 0
+    errors = LtiItems(one.book.database).errors()
+    assert [*errors.values()] == ["the platform names an address at another host"]
+    assert len(one.at.items) == 2

@@ -26,7 +26,7 @@ from django.conf import settings
 
 COURSE = "course-v1:Uni+CUDA+2027"
 BLOCKS = ("first", "second")
-PEOPLE = ("ada", "ben", "cyd")
+PEOPLE = ("ada", "ben", "cyd", "zoe")
 
 
 def usage_key(name: str) -> str:
@@ -53,8 +53,8 @@ def configure(folder: Path, base: str) -> None:
         LEARNING_MICROFRONTEND_URL=base, USAGE_ID_PATTERN=r"(?P<usage_id>(?:i4x://?[^/]+/[^/]+"
         r"/[^/]+/[^@]+(?:@[^/]+)?)|(?:[^/]+))",
         INSTALLED_APPS=[
-            "django.contrib.contenttypes", "django.contrib.auth", "rest_framework",
-            "config_models", "lti_consumer",
+            "django.contrib.contenttypes", "django.contrib.sessions", "django.contrib.auth",
+            "rest_framework", "config_models", "lti_consumer",
         ],
         DATABASES={"default": {
             "ENGINE": "django.db.backends.sqlite3", "NAME": str(folder / "edx.db"),
@@ -65,6 +65,8 @@ def configure(folder: Path, base: str) -> None:
             "BACKEND": "django.template.backends.django.DjangoTemplates", "APP_DIRS": True,
         }],
         MIDDLEWARE=[
+            "django.contrib.sessions.middleware.SessionMiddleware",
+            "django.contrib.auth.middleware.AuthenticationMiddleware",
             "crum.CurrentRequestUserMiddleware",
             "edx_django_utils.cache.middleware.RequestCacheMiddleware",
         ],
@@ -261,7 +263,7 @@ def launch(request: Any) -> Any:
         config_id=request.GET["config"], resource_link_id=request.GET["resource"],
         external_user_id=Outsider(user).external_user_id, name=user.first_name, email=user.email,
         context_id=COURSE, context_type=["course_offering"], context_title="CUDA",
-        context_label=COURSE,
+        context_label=COURSE, custom_parameters={"lab": request.GET["lab"]},
     )  # fmt: skip
     return HttpResponseRedirect(get_lti_1p3_launch_start_url(data, "deep" in request.GET))
 

@@ -9,62 +9,34 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
-import threading
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from html import unescape
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
-from urllib.request import urlopen
+from urllib.error import HTTPError
+from urllib.parse import urlencode, urlsplit
+from urllib.request import HTTPRedirectHandler, build_opener, urlopen
 
 from grader.cli import lti_sync
-from grader.gradebook.book import Gradebook, open_gradebook
-from grader.gradebook.course import Course, read_course
-from grader.gradebook.lti import NewRegistration
+from grader.gradebook.lti import Link, NewRegistration
 from grader.gradebook.policy import Release
 from grader.portal.lti.client import PlatformFault
-from grader.portal.lti.keys import Keys
 from grader.portal.lti.scores import Score, score_message
 from grader.portal.lti.sync import Sync, sync_for
 from grader.portal.site import labs_of
-from tests.portal.lti.openedx.host import COURSE as CONTEXT
-from tests.portal.made import LAB, grade_json, source, write_course
+from tests.portal.made import LAB, Reply, Served, Visit, grade_json, served, source
 
 HOST = Path(__file__).with_name("host.py")
 STUDENTS = ("ada", "ben", "cyd")
 AGS = "https://purl.imsglobal.org/spec/lti-ags/scope/"
-
-
-@contextmanager
-def key_server(folder: Path) -> Iterator[str]:
-    """Publish the keys of a course as the portal does."""
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            data = json.dumps(Keys(folder).published()).encode()
-            self.send_response(200)
-            self.send_header("Content-Length", str(len(data)))
-            self.end_headers()
-            self.wfile.write(data)
-
-        def log_message(self, *args: object) -> None:
-            """Say nothing."""
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{server.server_address[1]}"
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()
 
 
 @contextmanager
@@ -84,31 +56,38 @@ def open_edx(folder: Path, tool: str) -> Iterator[dict[str, Any]]:
 
 
 class Trial:
-    """A course that Open edX's course leads to."""
+    """A course that Open edX's course leads to; it is registered there and here."""
 
-    def __init__(self, folder: Path, told: dict[str, Any]) -> None:
-        self.folder, self.told = folder, told
-        self.course: Course = read_course(folder)
-        self.book: Gradebook = open_gradebook(self.course.gradebook)
-        self.book.enroll(self.course.students, "test")
-        lti, base = self.book.lti, told["issuer"]
+    def __init__(self, course: Served, told: dict[str, Any]) -> None:
+        self.served, self.told, self.said = course, told, list[str]()
+        self.book, self.course, self.folder = (
+            course.book,
+            course.site.course,
+            course.site.course.folder,
+        )
         new = NewRegistration(
-            base, told["client_id"], "Open edX", told["auth_url"], told["token_url"],
+            told["issuer"], told["client_id"], "Open edX", told["auth_url"], told["token_url"],
             told["jwks_url"],
         )  # fmt: skip
-        self.registration = lti.register(new, "test").id
-        deployed = lti.deploy(self.registration, told["deployment"], "test")
-        self.links: dict[str, int] = {}
-        for name, one in told["links"].items():
-            link = lti.new_link(deployed.id, CONTEXT, one["resource"], f"Vector add {name}")
-            services = f"{base}/api/lti_consumer/v1/lti/{one['id']}"
-            scope = "lineitem" if name == "first" else "lineitem.readonly"
-            lti.note_services(
-                link.id, "", f"{services}/lti-ags", f"{services}/memberships",
-                (AGS + scope, AGS + "score", AGS + "result.readonly"),
-            )  # fmt: skip
-            self.links[name] = link.id
-        self.said: list[str] = []
+        self.registration = self.book.lti.register(new, "test").id
+        self.book.lti.deploy(self.registration, told["deployment"], "test")
+
+    def link(self, name: str) -> Link:
+        """The link of one of the platform's blocks, once it was launched."""
+        resource = self.told["links"][name]["resource"]
+        return next(one for one in self.book.lti.links() if one.resource == resource)
+
+    def launch(self, name: str, user: str, **more: str) -> tuple[Visit, Reply]:
+        """Open a block of the platform as a user; follow it to the portal's answer."""
+        one = self.told["links"][name]
+        asked = {"user": user, "config": one["config"], "resource": one["resource"], "lab": LAB}
+        base, visit = self.told["issuer"], Visit(self.served.port)
+        begun = ask(f"{base}/host/launch?{urlencode({**asked, **more})}").headers["Location"]
+        parts = urlsplit(begun)
+        led = visit.get(f"{parts.path}?{parts.query}", Sec_Fetch_Dest="document")
+        assert led.code == 303 and led.to.startswith(self.told["auth_url"]), led.text
+        form = fields_of(ask(led.to).read().decode())
+        return visit, send(visit, "/lti/launch", form)
 
     def sync(self) -> Sync:
         return sync_for(self.book, self.course, labs_of(self.course), self.said.append)
@@ -136,17 +115,70 @@ class Trial:
         return self.state()["grades"].get(self.told["links"][name]["resource"], {})
 
 
+def ask(address: str) -> Any:
+    """Open an address of the platform; a redirect is an answer."""
+
+    class Stay(HTTPRedirectHandler):
+        def redirect_request(self, *args: Any) -> None:
+            return None
+
+    try:
+        return build_opener(Stay).open(address)
+    except HTTPError as answer:
+        assert answer.code in (302, 303), answer.read()
+        return answer
+
+
+def fields_of(page: str) -> dict[str, str]:
+    """The fields of a page's form that have a value."""
+    found = re.findall(r'<input[^>]*?name="([^"]+)"[^>]*?value="([^"]*)"', page)
+    return {name: unescape(value) for name, value in found}
+
+
+def send(visit: Visit, path: str, fields: Mapping[str, str]) -> Reply:
+    kind = {"Content_Type": "application/x-www-form-urlencoded", "Sec_Fetch_Dest": "document"}
+    return visit.ask("POST", path, urlencode(fields).encode(), **kind)
+
+
+def students_launch(one: Trial) -> None:
+    """A student opens a block of the platform and is in the lab, as the own person."""
+    visit, reply = one.launch("first", "ada")
+    assert (reply.code, reply.to) == (303, f"/labs/{LAB}"), reply.text
+    assert "Ada Lovelace" in visit.get(reply.to).text
+    assert [person.who for person in one.book.lti.people()] == ["student:ada"]
+    link = one.link("first")
+    assert link.lab == LAB and link.line_items and link.members_url and not link.line_item
+    assert AGS + "score" in link.scopes and AGS + "lineitem" in link.scopes
+    _, again = one.launch("first", "ada")
+    assert again.to == f"/labs/{LAB}"
+    _, other = one.launch("first", "zoe")
+    assert other.code == 403 and "not-in-roster" in other.text, other.text
+
+
+def instructors_add_links(one: Trial) -> None:
+    """An instructor chooses a lab by deep linking, and the platform stores the link."""
+    visit, page = one.launch("first", "lead", deep="1")
+    assert page.code == 200 and f'value="{LAB}"' in page.text, page.text
+    form = {"key": fields_of(page.text)["key"], "lab": LAB}
+    back = send(visit, "/lti/choose", form)
+    assert back.code == 200, back.text
+    to = re.findall(r'<form method="post" action="([^"]+)"', back.text)[-1]
+    with urlopen(unescape(to), urlencode({"JWT": fields_of(back.text)["JWT"]}).encode()) as answer:
+        assert answer.status == 200
+    content = one.state()["content"]
+    assert [item["custom"] for item in content] == [{"lab": LAB}], content
+
+
 def members_are_connected(one: Trial) -> None:
     """The membership service lists the course in pages; addresses find the students."""
-    lti, link = one.book.lti, one.links["first"]
-    lti.point(link, LAB, "test")
-    address = next(found.members_url for found in lti.links() if found.id == link)
-    lti.note_services(link, "", "", f"{address}?limit=2", ())
+    link = one.link("first")
+    one.book.lti.note_services(link.id, "", "", f"{link.members_url}?limit=2", ())
     out = one.folder / "members.json"
     lti_sync.members(course=one.folder, json=str(out), connect=True)
     found = json.loads(out.read_text())
     assert sorted(row["student"] for row in found["connected"]) == [*STUDENTS], found
-    assert found["missing_there"] == [] and found["missing_here"] == []
+    assert found["missing_there"] == []
+    assert [row["email"] for row in found["missing_here"]] == ["zoe@example.org"]
 
 
 def a_line_item_is_made_once(one: Trial) -> None:
@@ -156,7 +188,7 @@ def a_line_item_is_made_once(one: Trial) -> None:
     assert one.send() == 3
     assert one.grades("first") == {"ada": 0.7, "ben": 0.0, "cyd": 0.125}
     state = one.state()
-    assert [item["label"] for item in state["items"]] == ["Vector add first"]
+    assert [item["label"] for item in state["items"]] == [LAB]
     assert [score["most"] for score in state["scores"]] == [100.0] * 3
     one.sync().scores.again()
     assert one.send() == 0 and len(one.state()["items"]) == 1
@@ -196,29 +228,31 @@ def held_grades_are_removed(one: Trial) -> None:
 
 def the_own_line_item_is_used(one: Trial) -> None:
     """Where the platform makes the line item, the course uses it and makes none."""
-    one.book.lti.point(one.links["second"], LAB, "test")
     before = len(one.state()["items"])
+    one.launch("second", "ben")
+    link = one.link("second")
+    assert link.line_item and AGS + "lineitem" not in link.scopes
     assert one.send() == 3
     state = one.state()
     items = [item for item in state["items"] if item["config"] == 2]
     assert len(items) == 1 and len(state["items"]) == before + 1, state["items"]
+    assert one.send() == 0
     assert one.grades("second") == {"ada": 0.82, "ben": 0.0, "cyd": 0.125}
 
 
 TRIALS: tuple[Callable[[Trial], None], ...] = (
-    members_are_connected, a_line_item_is_made_once, corrections_are_newer,
-    held_grades_are_removed, the_own_line_item_is_used,
+    students_launch, instructors_add_links, members_are_connected, a_line_item_is_made_once,
+    corrections_are_newer, held_grades_are_removed, the_own_line_item_is_used,
 )  # fmt: skip
 
 
 def main() -> int:
     os.environ["no_proxy"] = "127.0.0.1"
     lines, failed = [], 0
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        write_course(folder)
-        with key_server(folder) as tool, open_edx(folder, tool) as told:
-            one = Trial(folder, told)
+    with tempfile.TemporaryDirectory() as name, served(Path(name)) as course:
+        course.site.url = f"http://127.0.0.1:{course.port}"
+        with open_edx(Path(name), course.site.url) as told:
+            one = Trial(course, told)
             for trial in TRIALS:
                 what = (trial.__doc__ or "").strip()
                 try:
@@ -229,7 +263,6 @@ def main() -> int:
                     line, failed = f"FAILED {what}", failed + 1
                 print(line, flush=True)
                 lines.append(line)
-            one.book.close()
     if len(sys.argv) > 1 and not failed:
         packages = ("lti-consumer-xblock", "django", "djangorestframework")
         head = ", ".join(f"{name} {version(name)}" for name in packages)
