@@ -115,6 +115,8 @@ class LtiItems:
         with self._database.writing() as connection:
             insert_new(connection, item, same, link=number)
             row = connection.execute(select(item).where(same).with_for_update()).one()
+            if row.address and row.address == (named or row.address):  # found since
+                return ItemClaim(number, row.address)
             rests = row.next_try is not None and row.next_try > now
             if is_leased(row, now) or rests:
                 return None
