@@ -61,9 +61,14 @@ COMMANDS: Mapping[str, tuple[str, str]] = MappingProxyType(
 """The commands in the order of the help: where each function is, and its line there."""
 
 GROUPS: Mapping[str, str] = MappingProxyType(
-    {"labs": "labs:labs", "gradebook": "gradebook:gradebook", "portal": "portal:portal"}
+    {
+        "labs": "labs:labs",
+        "gradebook": "gradebook:gradebook",
+        "portal": "portal:portal",
+        "portal lti": "lti:lti",
+    }
 )
-"""The words with commands of their own."""
+"""The words with commands of their own; one below another comes after it."""
 
 MORE_OF_GROUPS: Mapping[str, Mapping[str, tuple[str, str]]] = MappingProxyType(
     {
@@ -92,6 +97,11 @@ MORE_OF_GROUPS: Mapping[str, Mapping[str, tuple[str, str]]] = MappingProxyType(
             "fetch": ("materials:fetch", "Get a lab's skeleton, quiz and handout."),
             "extensions": ("groups:extensions", "List or import extensions."),
             "groups": ("groups:groups", "Show and change who submits together."),
+        },
+        "portal lti": {
+            "sync": ("lti_sync:sync", "Send grades to the platforms now."),
+            "status": ("lti_sync:status", "Show how the grades stand there."),
+            "members": ("lti_sync:members", "Compare a platform's course with the roster."),
         },
     }
 )
@@ -166,8 +176,10 @@ def plain_call(words: Sequence[str]) -> Callable[[], int] | None:
 def _function_of(words: Sequence[str]) -> tuple[Callable[..., int] | None, Sequence[str]]:
     if words and words[0] in COMMANDS:
         return imported(COMMANDS[words[0]][0]), words[1:]
-    if len(words) > 1 and words[0] in GROUPS:
-        return commands_of(words[0]).get(words[1], (None, None))[0], words[2:]
+    for count in (2, 1):
+        group = " ".join(words[:count])
+        if len(words) > count and group in GROUPS:
+            return commands_of(group).get(words[count], (None, None))[0], words[count + 1 :]
     return None, words
 
 
@@ -230,11 +242,13 @@ def typer_app() -> typer.Typer:
     app.callback()(_for_typer(grader))
     for name, (place, line) in COMMANDS.items():
         app.command(name, short_help=line)(_for_typer(imported(place)))
+    made = {"": app}
     for group in GROUPS:
-        below = typer.Typer(no_args_is_help=True, help=_group(group).help)
+        below = made[group] = typer.Typer(no_args_is_help=True, help=_group(group).help)
         for name, (function, short_help) in commands_of(group).items():
             below.command(name, short_help=short_help)(_for_typer(function))
-        app.add_typer(below, name=group)
+        above, _, word = group.rpartition(" ")
+        made[above].add_typer(below, name=word)
     return app
 
 

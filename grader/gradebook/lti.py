@@ -327,6 +327,11 @@ class Lti:
             connection.execute(update(invite).where(mine).values(used=self._clock()))
         return author
 
+    def note_key(self, name: str, author: str) -> None:
+        """Record that the course signs with a new key, by its ID."""
+        with self._database.writing() as connection:
+            record_event(connection, self._clock(), author, "lti key", after={"key": name})
+
     def _good(self, secret: str) -> Any:
         mine = (invite.c.digest == _sha256(secret)) & invite.c.used.is_(None)
         return select(invite.c.author).where(mine, invite.c.expires > self._clock())

@@ -30,7 +30,7 @@ ANYONE: frozenset[str] = frozenset(
     ("sign_in", "send_link", "confirm_link", "use_link", "begin_openid", "end_openid")
     + ("static", "favicon", "healthy", "openapi")
     + ("lti_keys", "lti_login", "lti_login_form", "lti_kept", "lti_launch", "lti_proof")
-    + ("lti_enter", "lti_choose", "lti_point")
+    + ("lti_enter", "lti_choose", "lti_point", "lti_register", "lti_registered")
 )
 """The routes that need no sign-in. Those of LTI take what a platform or the course has signed."""
 
@@ -101,6 +101,14 @@ RULES: Mapping[str, Mapping[Role, Right]] = MappingProxyType(
         "api_extend": _TEACH,
         "api_groups": _STAFF,
         "api_set_group": _TEACH,
+        "lti_platforms": _LEAD,
+        "lti_add": _LEAD,
+        "lti_remove": _LEAD,
+        "lti_deploy": _LEAD,
+        "lti_undeploy": _LEAD,
+        "lti_invite": _LEAD,
+        "lti_repoint": _LEAD,
+        "lti_forget": _LEAD,
     }
 )
 """By route: each role that may use it, and for whose things."""

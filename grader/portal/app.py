@@ -33,7 +33,7 @@ from grader.portal import (
 )
 from grader.portal.access import ANYONE, RULES
 from grader.portal.feed import Feed
-from grader.portal.lti import deep_linking, entering, launch
+from grader.portal.lti import deep_linking, entering, launch, platforms, register
 from grader.portal.lti.entering import refused as refused_launch
 from grader.portal.lti.refusals import Refused
 from grader.portal.requests import (
@@ -56,7 +56,7 @@ BUSY = "The server cannot reach its database. Nothing is lost. Try again in a mi
 
 MODULES = (
     signin, pages, staff, groups, regrades, similar, health, talk, boards, comparing, api,
-    api_staff, materials, launch, entering, deep_linking,
+    api_staff, materials, launch, entering, deep_linking, register, platforms,
 )  # fmt: skip
 """The modules with the routes, each by its `router`."""
 

@@ -37,7 +37,7 @@ def functions() -> Iterator[tuple[tuple[str, ...], Callable[..., int]]]:
         yield (name,), app.imported(place)
     for group in GROUPS:
         for name, (function, _) in app.commands_of(group).items():
-            yield (group, name), function
+            yield (*group.split(), name), function
 
 
 FUNCTIONS = dict(functions())

@@ -11,6 +11,7 @@ from collections.abc import Callable
 
 import pytest
 
+from grader.gradebook.lti import Lti, NewRegistration
 from grader.portal.access import ANYONE, RULES
 from tests.portal.made import LAB, Served, Visit, source
 
@@ -83,6 +84,14 @@ api_extend         POST  /api/v1/labs/{lab}/extensions     401 F F F S S F
 api_groups         GET   /api/v1/labs/{lab}/groups         401 F F F S S S
 api_set_group      POST  /api/v1/labs/{lab}/groups         401 F F F S S F
 api_events         GET   /api/v1/submissions/{id}/events   401 S N N S S S
+lti_platforms      GET   /lti/platforms                    303 F F F F S F
+lti_add            POST  /lti/platforms                    303 F F F F S F
+lti_remove         POST  /lti/platforms/{one}/remove       303 F F F F S F
+lti_deploy         POST  /lti/platforms/{one}/deployments  303 F F F F S F
+lti_undeploy       POST  /lti/platforms/deployments/{one}/remove  303 F F F F S F
+lti_invite         POST  /lti/invitations                  303 F F F F S F
+lti_repoint        POST  /lti/links/{one}                  303 F F F F S F
+lti_forget         POST  /lti/people/{one}/forget          303 F F F F S F
 """
 PEOPLE = ("", "ada", "ben", "cyd", "ta", "lead", "watch")
 ROWS = [line.split() for line in TABLE.strip().splitlines()]
@@ -100,7 +109,14 @@ FIELDS = {
     "start_regrade": {"reason": "a new compiler"},
     "decide_regrade": {"decision": "reject"},
     "moderate_entry": {"student": "ada", "action": "hide", "reason": "rude"},
-}
+    "lti_add": {
+        "issuer": "https://new.example.org", "client_id": "1",
+        "auth_url": "https://new.example.org/auth", "token_url": "https://new.example.org/token",
+        "jwks_url": "https://new.example.org/keys",
+    },
+    "lti_deploy": {"deployment": "another"},
+    "lti_repoint": {"lab": LAB},
+}  # fmt: skip
 
 JSON: dict[str, dict[str, str]] = {
     "api_join_board": {"pseudonym": "{who} X"},
@@ -124,6 +140,8 @@ def one_of(route: str, course: Served, number: int) -> int:
             teaching.end_regrade(regrade.id, "test", adopt=False)
     if route in ("decide_regrade", "retry_regrade", "regrade_page"):
         return teaching.start_regrade(LAB, (), "test", "x").id
+    if route.startswith("lti_"):
+        return platform_row(route, course.book.lti)
     if route == "moderate_entry":
         course.book.board.join(LAB, "ada", "Lovely", "test")
         if course.book.board.members(LAB)["ada"].hidden:
@@ -131,6 +149,23 @@ def one_of(route: str, course: Served, number: int) -> int:
     if route == "close_request":
         return teaching.ask(number, "x", "ada@example.org")
     return 0
+
+
+def platform_row(route: str, lti: Lti) -> int:
+    """The number of a platform, or of a row of it that a route changes."""
+    one = lti.register(
+        NewRegistration(
+            "https://lms.example.org", "7", "LMS", "https://lms.example.org/auth",
+            "https://lms.example.org/token", "https://lms.example.org/keys",
+        ),
+        "test",
+    )  # fmt: skip
+    place = lti.deploy(one.id, "1", "test")
+    if route == "lti_undeploy":
+        return place.id
+    if route == "lti_repoint":
+        return lti.new_link(place.id, "course", "link", "A link").id
+    return lti.know(one.id, "u1", "student:ada", "test").id if route == "lti_forget" else one.id
 
 
 @pytest.fixture(scope="module")

@@ -6,6 +6,7 @@ that names the instructor, who is looked up again when the form is sent.
 
 from __future__ import annotations
 
+import json
 import secrets
 import time
 from collections.abc import Mapping, Sequence
@@ -13,7 +14,7 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Form, Request
 from fastapi.responses import HTMLResponse, Response
-from joserfc import jwt
+from joserfc import jws
 
 from grader.gradebook.course_schema import is_private_or_https
 from grader.gradebook.lti import Link, Registration
@@ -142,7 +143,8 @@ def _response(site: Site, one: Registration, values: Mapping[str, Any], labs: Se
     if values["data"] is not None:
         claims[f"{DEEP_LINKING}data"] = values["data"]
     header = {"alg": ALGORITHM, "kid": key.id, "typ": "JWT"}
-    return jwt.encode(header, claims, key.key, algorithms=[ALGORITHM])
+    body = json.dumps(claims).encode()  # ASCII: `data` may be no Unicode
+    return jws.serialize_compact(header, body, key.key, algorithms=[ALGORITHM])
 
 
 def _item(site: Site, name: str, *, with_scores: bool) -> dict[str, Any]:

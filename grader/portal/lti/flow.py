@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+import json
 import secrets
 import time
 from collections.abc import Mapping
@@ -38,7 +39,8 @@ class Sealed:
 
     def seal(self, kind: str, values: Mapping[str, Any], seconds: float) -> str:
         """Return a text with these values."""
-        claims = {"is": kind, "of": dict(values), "exp": int(time.time() + seconds)}
+        text = json.dumps(dict(values))  # ASCII: a platform's text may be no Unicode
+        claims = {"is": kind, "of": text, "exp": int(time.time() + seconds)}
         return jwt.encode({"alg": "HS256"}, claims, self._key)
 
     def opened(self, kind: str, text: str) -> Mapping[str, Any] | None:
@@ -49,7 +51,7 @@ class Sealed:
             return None
         if claims.get("is") != kind or claims["exp"] < time.time():
             return None
-        values: Mapping[str, Any] = claims["of"]
+        values: Mapping[str, Any] = json.loads(claims["of"])
         return values
 
 
