@@ -92,11 +92,11 @@ def enter_window(request: Request, key: Sent = "") -> Response:
     return start_session(site, person, values["to"])
 
 
-def page_values(request: Request, kind: str, text: str) -> Any:
+def page_values(request: Request, kind: str, key: str) -> Any:
     """Return the values of the sealed text of the own page's form. Raises Refused."""
     limits_of(request).spend(("launch", address_of(request)))
     require_own_origin(request)
-    values = sealed_of(site_of(request)).opened(kind, text)
+    values = sealed_of(site_of(request)).opened(kind, key)
     if values is None:
         raise Refused("page-old")
     return values

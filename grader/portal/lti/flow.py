@@ -43,10 +43,10 @@ class Sealed:
         claims = {"is": kind, "of": text, "exp": int(time.time() + seconds)}
         return jwt.encode({"alg": "HS256"}, claims, self._key)
 
-    def opened(self, kind: str, text: str) -> Mapping[str, Any] | None:
+    def opened(self, kind: str, token: str) -> Mapping[str, Any] | None:
         """Return the values of a text of that kind; None when it is not, or too old."""
         try:
-            claims = jwt.decode(text, self._key, algorithms=["HS256"]).claims
+            claims = jwt.decode(token, self._key, algorithms=["HS256"]).claims
         except (JoseError, ValueError):
             return None
         if claims.get("is") != kind or claims["exp"] < time.time():

@@ -95,12 +95,12 @@ class Message:
 
 
 def read_message(
-    text: str, registration: Registration, nonce: str, url: str, keys: PlatformKeys, now: datetime
+    token: str, registration: Registration, nonce: str, url: str, keys: PlatformKeys, now: datetime
 ) -> Message:  # fmt: skip
     """Return a message that is right in every respect but that its nonce may have been used.
 
     Args:
-        text: The ID token.
+        token: The ID token.
         registration: The client for which the launch was begun.
         nonce: The nonce with which it was begun.
         url: The address of the portal, without a slash at its end.
@@ -110,7 +110,7 @@ def read_message(
     Raises:
         Refused: It is not.
     """
-    claims = _signed(text, registration, keys)
+    claims = _signed(token, registration, keys)
     _require_parties(claims, registration)
     _require_times(claims, now.timestamp())
     given = claims.get("nonce")

@@ -122,7 +122,7 @@ class Refused(Exception):
         return 403 if self.reason in _FORBIDDEN else 400
 
 
-def shown(text: str) -> str:
+def shown(written: str) -> str:
     """Return what a platform has written as one short line for a page or the log."""
-    line = "".join(one if one.isprintable() else " " for one in storable(text[:400]))
+    line = "".join(one if one.isprintable() else " " for one in storable(written[:400]))
     return " ".join(line.split())
