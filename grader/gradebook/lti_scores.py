@@ -20,7 +20,7 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any, Literal
 
-from sqlalchemy import Connection, Row, Table, func, select, update
+from sqlalchemy import Connection, Row, func, select, update
 
 from grader import dataclass
 from grader.gradebook import entries as counting
@@ -28,6 +28,7 @@ from grader.gradebook.chain import insert_new, record_event, storable
 from grader.gradebook.course import Course
 from grader.gradebook.database import Database
 from grader.gradebook.lti_items import FREE, LEASE, Target, is_leased, targets_of
+from grader.gradebook.lti_news import SENT, Changes, News, changes
 from grader.gradebook.lti_tables import (
     item,
     link,
@@ -38,9 +39,6 @@ from grader.gradebook.lti_tables import (
 from grader.gradebook.policy import Release
 from grader.gradebook.tables import audit, release_rule
 from grader.gradebook.values import Entry
-
-SENT = "lti score"
-"""The action of the audit for a score that a platform has accepted."""
 
 State = Literal["graded", "overridden", "none", "keep"]
 Standing = Literal["sent", "waits", "failed", "nothing"]
@@ -164,12 +162,16 @@ class LtiScores:
     def _is_mine(self, one: Target, lab: str | None) -> bool:
         return one.lab in self.most and lab in (None, one.lab)
 
-    def lines(self, lab: str | None = None) -> Sequence[ScoreLine]:
-        """Return how each person stands at each link, as one snapshot."""
+    def lines(
+        self, lab: str | None = None, only: Collection[str] | None = None
+    ) -> Sequence[ScoreLine]:
+        """Return how each person stands at each link, as one snapshot; `only` these students."""
         now = self._clock()
         with self._database.reading() as connection:
             found: list[ScoreLine] = []
-            people = _people(connection)
+            people = [
+                one for one in _people(connection) if only is None or _student(one.who) in only
+            ]
             for target in targets_of(connection):
                 if self._is_mine(target, lab):
                     found += self._lines(connection, target, people, now)
@@ -223,20 +225,22 @@ class LtiScores:
             return self._course.policy(lab).release.holds(now)
         return Release(row.moment, bool(row.held)).holds(now)
 
-    def changed(self) -> str:
-        """Return a text that is another one when something may have become due."""
+    def news(self, last: News | None) -> tuple[News, Changes | None]:
+        """Return how it is now, for the next look, and what may have become due since the last.
+
+        None when everything may be.
+        """
         now = self._clock()
         with self._database.reading() as connection:
-            newest = select(func.max(audit.c.id)).where(audit.c.action != SENT)
-            seen = [
-                connection.execute(newest).scalar(),
-                str(connection.execute(_next_try(score, now)).scalar()),
-                str(connection.execute(_next_try(item, now)).scalar()),
+            shape = json.dumps([
                 [self._holds(connection, lab, now) for lab in sorted(self.most)],
                 [sorted(map(str, vars(one).values())) for one in targets_of(connection)],
                 connection.execute(select(func.count()).select_from(member)).scalar(),
-            ]  # fmt: skip
-        return json.dumps(seen)
+                len(_people(connection)),
+            ])  # fmt: skip
+            newest = connection.execute(select(func.max(audit.c.id))).scalar() or 0
+            new = News(newest, now, shape)
+            return new, changes(connection, last, new)
 
     def claim(self, line: ScoreLine, at: str, worker: str) -> ScoreClaim | None:
         """Claim a score for the line item `at`.
@@ -368,7 +372,3 @@ def _members(connection: Connection, target: Target) -> set[int] | None:
         return None
     query = select(member.c.person).where(member.c.link == target.link)
     return set(connection.execute(query).scalars()) or None
-
-
-def _next_try(table: Table, now: datetime) -> Any:
-    return select(func.min(table.c.next_try)).where(table.c.next_try > now)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from datetime import UTC, datetime, timedelta
 
 from joserfc.jwk import Key
@@ -21,6 +21,7 @@ from grader.gradebook.book import Gradebook
 from grader.gradebook.course import Course
 from grader.gradebook.lti import Registration
 from grader.gradebook.lti_items import ItemClaim, LtiItems, Target
+from grader.gradebook.lti_news import News
 from grader.gradebook.lti_scores import LtiScores, ScoreClaim, ScoreLine
 from grader.labs.model import Lab
 from grader.portal.lti.client import Access, Client, PlatformFault
@@ -39,7 +40,7 @@ from grader.portal.lti.scores import (
 POLL_SECONDS = 2.0
 """Seconds between two looks for changes of the gradebook."""
 
-LOOK_SECONDS = 60.0
+LOOK_SECONDS = 120.0
 """Seconds after which everything is compared in any case."""
 
 FIRST_WAIT, LONGEST_WAIT = timedelta(seconds=5), timedelta(hours=1)
@@ -102,7 +103,9 @@ class Sync:
         self, scores: LtiScores, items: LtiItems,
         registrations: Callable[[], tuple[Registration, ...]], key: Callable[[], Key], say: Say,
         clock: Callable[[], datetime] = lambda: datetime.now(UTC),
+        titles: Mapping[str, str] | None = None,
     ) -> None:  # fmt: skip
+        self._titles = titles or {}
         self.scores, self._items, self._say = scores, items, say
         self._registrations, self._key, self._clock = registrations, key, clock
         self._platforms: dict[Registration, _Platform] = {}
@@ -120,25 +123,30 @@ class Sync:
 
     def run(self) -> None:
         """Send what becomes due, until `end`."""
-        seen, looked = "", -LOOK_SECONDS
+        last: News | None = None
+        looked = -LOOK_SECONDS
         while not self._ended.is_set():
             try:
-                now = self.scores.changed()
+                last, changes = self.scores.news(last)
                 rests = [one.rests for one in self._platforms.values() if one.rests]
-                rested = any(one <= self._clock() for one in rests)
-                if now != seen or rested or time.monotonic() - looked >= LOOK_SECONDS:
-                    looked = time.monotonic()
+                late = time.monotonic() - looked >= LOOK_SECONDS
+                if changes is None or late or any(one <= self._clock() for one in rests):
+                    looked, changes = time.monotonic(), {}
                     self.send()
-                    seen = now
+                for lab, students in changes.items():
+                    self.send(lab, students)
             except Fault as fault:  # of the gradebook or the keys: they may be read again
                 self._say(f"grades for platforms: {fault.what}")
+                last = None
             self._ended.wait(POLL_SECONDS)
 
-    def send(self, lab: str | None = None) -> Report:
-        """Send what is due now, each once. Raises MachineFault."""
+    def send(self, lab: str | None = None, only: Collection[str] | None = None) -> Report:
+        """Send what is due now, each once; `only` that of these students. Raises MachineFault."""
         self._open()
         self._list_members()
-        lines = [one for one in self.scores.lines(lab) if one.due and takes_scores(one.target)]
+        lines = [
+            one for one in self.scores.lines(lab, only) if one.due and takes_scores(one.target)
+        ]
         done = {"sent": 0, "failed": 0, "left": 0}
         for line in sorted(lines, key=lambda one: one.tries):  # one that fails holds nobody up
             if self._ended.is_set():
@@ -272,7 +280,7 @@ class Sync:
         name = resource_id(target.lab, target.deployment, target.context, target.resource)
         return Place(
             target.resource, target.line_item, target.line_items, target.scopes, name,
-            target.title or target.lab, self.scores.most[target.lab],
+            target.title or self._titles.get(target.lab, target.lab), self.scores.most[target.lab],
         )  # fmt: skip
 
     def _may_make(self, claim: ItemClaim) -> bool:
@@ -285,6 +293,7 @@ def sync_for(book: Gradebook, course: Course, labs: Mapping[str, Lab], say: Say)
     return Sync(
         scores_of(book, course, labs), LtiItems(book.database), book.lti.registrations,
         lambda: keys.signing().key, say,
+        titles={name: lab.title for name, lab in labs.items()},
     )  # fmt: skip
 
 

@@ -49,11 +49,13 @@ class RealClock(Clock):
 class Synced:
     """A course, its gradebook and its platform, with a link to the lab."""
 
-    def __init__(self, folder: Path, at: Platform, key: RSAKey, clock: Clock) -> None:
+    def __init__(
+        self, folder: Path, at: Platform, key: RSAKey, clock: Clock, url: str = ""
+    ) -> None:  # fmt: skip
         self.folder, self.at, self.key, self.clock = folder, at, key, clock
         self.course: Course = read_course(folder)
         self.said: list[str] = []
-        self.book: Gradebook = open_gradebook(self.course.gradebook, clock=clock)
+        self.book: Gradebook = open_gradebook(url or self.course.gradebook, clock=clock)
         self.book.enroll(self.course.students, "test")
         lti = self.book.lti
         self.registration = lti.register(
@@ -123,14 +125,15 @@ class Synced:
 
 @contextmanager
 def synced(
-    folder: Path, text: str = COURSE, key: RSAKey | None = None, clock: Clock | None = None
-) -> Iterator[Synced]:
+    folder: Path, text: str = COURSE, key: RSAKey | None = None, clock: Clock | None = None,
+    url: str = "",
+) -> Iterator[Synced]:  # fmt: skip
     """A course with its platform until the block ends; `key` is the course's."""
     write_course(folder, text)
     key, clock = key or Keys(folder).signing().key, clock or Clock()
     with platform(lambda: key) as at:
         at.now = clock
-        one = Synced(folder, at, key, clock)
+        one = Synced(folder, at, key, clock, url)
         try:
             yield one
         finally:

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import json
-import threading
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from grader.cli import lti_sync
-from tests.portal.lti.platform import SCOPES
 from tests.portal.lti.synced import RealClock, Synced, synced
 from tests.portal.made import LAB, served, until
 
@@ -79,22 +77,3 @@ def test_what_runs_beside_the_server_sends_by_itself(one: Synced) -> None:
         until(lambda: one.at.shown() == {"sub-ada": (71.0, 100.0)})
     finally:
         one.sync.end()
-
-
-def test_several_at_once_send_each_score_once(one: Synced) -> None:
-    for name in ("second", "third"):
-        link = one.book.lti.new_link(1, "7", name, name)
-        one.book.lti.point(link.id, LAB, "test")
-        one.book.lti.note_services(link.id, "", one.at.items_url, "", SCOPES)
-    for who, points in (("ada", 70.0), ("ben", 30.0), ("cyd", 50.0)):
-        one.graded(who, points)
-    threads = [threading.Thread(target=one.restarted().send) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    one.restarted().send()
-    assert len(one.at.items) == 3 and len(one.at.history) == 9
-    expected = {"sub-ada": (70.0, 100.0), "sub-ben": (30.0, 100.0), "sub-cyd": (50.0, 100.0)}
-    assert [one.at.shown(k) for k in range(3)] == [expected] * 3
-    assert one.book.verify().problems == ()

@@ -14,7 +14,7 @@ from grader.gradebook.policy import Release
 from grader.portal.lti import client
 from grader.portal.lti.scores import CANVAS_SUBMISSION
 from tests.portal.lti.platform import FAULTS, SCOPES, Item, moment
-from tests.portal.lti.synced import MOST, Synced, synced
+from tests.portal.lti.synced import MOST, NOON, Synced, synced
 from tests.portal.made import COURSE, LAB
 
 
@@ -97,12 +97,12 @@ def test_held_grades_are_sent_at_their_release_and_removed_when_held_again(one: 
     one.graded("ada", 70.0)
     one.settle()
     assert one.at.history == []
-    before = one.scores.changed()
+    before, _ = one.scores.news(None)
     one.book.teaching.set_release(LAB, Release(one.clock.now + timedelta(hours=1)), "lead", "")
     one.settle()
     assert one.at.history == []
     one.clock.now += timedelta(hours=2)
-    assert one.scores.changed() != before
+    assert one.scores.news(before)[1] is None
     one.settle()
     assert one.at.shown() == {"sub-ada": (70.0, 100.0)}
     one.book.teaching.set_release(LAB, Release(held=True), "lead", "")
@@ -336,3 +336,40 @@ def test_next_pages_at_another_host_get_no_token(one: Synced) -> None:
     errors = LtiItems(one.book.database).errors()
     assert [*errors.values()] == ["the platform names an address at another host"]
     assert len(one.at.items) == 2
+
+
+def test_a_look_names_those_for_whom_something_may_have_changed(one: Synced) -> None:
+    looks: list[object] = []
+
+    def look() -> object:
+        nonlocal last
+        last, found = one.scores.news(last)
+        looks.append(found)
+        return found
+
+    last, everything = one.scores.news(None)
+    assert everything is None
+    assert look() == {}
+    one.graded("ada", 70.0)
+    assert look() == {LAB: {"ada"}}
+    one.sync.send()
+    assert look() == {}  # what we have sent is no news
+    for who in ("ada", "ben"):
+        one.book.groups.put(LAB, who, "one", "lead", "together")
+    look()
+    one.graded("ada", 40.0, 1)
+    assert look() == {LAB: {"ada", "ben"}}
+    one.book.extend(LAB, "cyd", NOON + timedelta(days=90), "lead", "ill")
+    assert look() == {LAB: {"cyd"}}
+    one.sync.send()
+    one.at.fault = first("score", "500")
+    one.book.override(LAB, "cyd", 5.0, "lead", "oral exam")
+    look()
+    one.sync.send()
+    assert look() == {}
+    one.clock.now += timedelta(seconds=6)  # the time to try again has come
+    assert look() == {LAB: {"cyd"}}
+    one.book.teaching.set_release(LAB, None, "lead", "")
+    assert look() == {LAB: None}
+    one.book.lti.forget(1, "lead")
+    assert look() is None
