@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 from zoneinfo import ZoneInfo
 
-from grader.cli.portal import CourseFolder, opened
+from grader.cli.portal import CourseFolder, Reason, opened
 from grader.cli.terminal import STDOUT, Argument, Json, LabName, Option, say, write, write_json
 from grader.faults import LabFault
 from grader.reports.printable import printable
@@ -85,7 +85,7 @@ def groups(
         str | None,
         Argument(metavar="[GROUP]", help="Its name; `none`; or `course`, for course.yaml's."),
     ] = None,
-    reason: Annotated[str, Option("--reason", metavar="TEXT", help="Why; for the audit.")] = "",
+    reason: Reason = "",
     earlier: Annotated[
         bool, Option("--earlier", help="What the group has submitted so far counts for all of it.")
     ] = False,

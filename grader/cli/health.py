@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
 
-from grader.cli.portal import CourseFolder, opened
+from grader.cli.portal import CourseFolder, Students, opened
 from grader.cli.teach import graded_again
 from grader.cli.terminal import (
     STDOUT,
     Json,
     LabName,
-    Option,
     check_writable,
     say,
     write,
@@ -76,10 +75,7 @@ def _worker_line(one: WorkerState, age: str) -> str:
 
 def retry(
     lab: LabName,
-    student: Annotated[
-        list[str] | None,
-        Option("--student", metavar="STUDENT", help="A student; repeatable.  [default: all]"),
-    ] = None,
+    student: Students = None,
     course: CourseFolder = Path("."),
 ) -> int:
     """Have those submissions of a lab graded again that ended with system errors."""

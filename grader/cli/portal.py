@@ -37,6 +37,11 @@ portal = Group("Accounts, tokens and extensions of a course on the web.")
 CourseFolder = Annotated[
     Path, Option("--course", metavar="DIR", help="The folder with course.yaml.")
 ]
+Students = Annotated[
+    list[str] | None,
+    Option("--student", metavar="STUDENT", help="A student; repeatable.  [default: all]"),
+]
+Reason = Annotated[str, Option("--reason", metavar="TEXT", help="Why; for the audit.")]
 On = Annotated[Backend, Option("--on", help="The backend.")]
 DEMO = Path("build") / "portal"
 
@@ -78,6 +83,7 @@ def serve(
         app = create_app(site)
         if demo:
             _invite(site)
+        _note_handouts(site, folder)
         say(f"serving {course_file.name} at {url}; end with Ctrl-C")
         count = os.cpu_count() or 1 if jobs is None else jobs
         with interruptible(), _worker_process(folder, count, on), _grades_sent(site):
@@ -147,6 +153,19 @@ def _invite(site: Site) -> None:
     people += [student] if student is not None else []
     for person in people:
         say(f"{person.name} ({person.role}): {site.url}/sign-in/{site.people.new_link(person.who)}")
+
+
+def _note_handouts(site: Site, folder: Path) -> None:
+    """Say which handouts no page shows, and how to build them. Starting does not wait for that."""
+    from importlib.util import find_spec
+
+    missing = site.handouts.unbuilt(site.labs.values())
+    if not missing:
+        return
+    can_build = find_spec("pypandoc") is not None and find_spec("typst") is not None
+    first = "" if can_build else f"  {install_command('handouts')}\n"
+    build = f"  grader portal handouts --course {folder}"
+    say(f"Students see no handout of {', '.join(missing)}. Build them with:\n{first}{build}")
 
 
 @contextmanager
@@ -308,15 +327,27 @@ def token(
     email: Annotated[str, Argument(metavar="EMAIL", help="The person's e-mail address.")],
     course: CourseFolder = Path("."),
     name: Annotated[str, Option("--name", metavar="TEXT", help="What it is for.")] = "",
-) -> int:
-    """Print a new token with which a person's programs use the portal, shown this once."""
+    scope: Annotated[
+        list[str] | None,
+        Option(
+            "--scope", metavar="SCOPE",
+            help="read, submit or teach; repeatable.  [default: read, for a student also submit]",
+        ),
+    ] = None,
+) -> int:  # fmt: skip
+    """Print a new token with which a person's programs use the portal, shown this once.
+
+    With `read` a program sees what the person sees. With `submit` it submits and asks for a
+    student, with `teach` it changes deadlines, groups and more for those whom one of the staff
+    teaches.
+    """
     from grader.cli.batch import author
     from grader.gradebook.course import read_course
-    from grader.gradebook.people import SCOPES
 
     with opened(read_course(course)) as book:
         person = _person(book, email)
-        write(f"{book.people.new_token(person.who, name, SCOPES, author())}\n")
+        scopes = scope or [one for one in person.scopes if one != "teach"]
+        write(f"{book.people.new_token(person.who, name, scopes, author())}\n")
     return 0
 
 
@@ -327,7 +358,7 @@ def extend(
     due: Annotated[
         str, Argument(metavar="TIME", help="The new deadline, 2027-03-28 23:59, or `none`.")
     ],
-    reason: Annotated[str, Option("--reason", metavar="TEXT", help="Why; for the audit.")],
+    reason: Reason,
     course: CourseFolder = Path("."),
 ) -> int:
     """Give a student another deadline in a lab; `none` removes it."""

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 from zoneinfo import ZoneInfo
 
-from grader.cli.portal import CourseFolder, moment_of, opened
+from grader.cli.portal import CourseFolder, Reason, Students, moment_of, opened
 from grader.cli.terminal import Argument, Json, LabName, Option, check_writable, say, write
 from grader.faults import LabFault, pluralize
 from grader.reports.printable import printable
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 Number = Annotated[int, Argument(metavar="NUMBER", help="The request.")]
 Submission = Annotated[int, Argument(metavar="SUBMISSION", help="The number of the submission.")]
 Body = Annotated[str, Argument(metavar="TEXT", help="The text.")]
-Reason = Annotated[str, Option("--reason", metavar="TEXT", help="Why; for the audit.")]
 
 
 def graded_again(count: int) -> str:
@@ -183,11 +182,8 @@ def choose(
 
 def regrade(
     lab: LabName,
-    reason: Annotated[str, Option("--reason", metavar="TEXT", help="Why; for the audit.")],
-    student: Annotated[
-        list[str] | None,
-        Option("--student", metavar="STUDENT", help="A student; repeatable.  [default: all]"),
-    ] = None,
+    reason: Reason,
+    student: Students = None,
     course: CourseFolder = Path("."),
 ) -> int:
     """Have the workers grade a lab again; the old grades count until you adopt the new ones."""

@@ -265,9 +265,8 @@ def forgive(
     failed = attempt.c.state == "fault"
     if proposal is not None:
         failed &= attempt.c.proposal == proposal
-    query = select(submission.c.id).where(submission.c.lab == lab)
-    if students is not None:
-        query = query.where(counts_for(students))
+    mine = submission.c.lab == lab if students is None else counts_for(lab, students)
+    query = select(submission.c.id).where(mine)
     faulted = attempt.c.submission.in_(query) & failed
     ids = sorted(
         connection.execute(select(attempt.c.submission).where(faulted).distinct()).scalars()

@@ -16,12 +16,9 @@ from sqlalchemy import Connection, Row, select, update
 
 from grader import dataclass
 from grader.faults import LabFault
-from grader.gradebook import entries as counting
 from grader.gradebook.chain import insert_new, lock_audit, record_event, storable
-from grader.gradebook.course import Course
 from grader.gradebook.database import Database
 from grader.gradebook.tables import board_entry, board_mark, student
-from grader.gradebook.values import Entry
 
 SHORTEST, LONGEST = 2, 24
 """Characters of a pseudonym."""
@@ -180,24 +177,6 @@ class Board:
         """Return everybody who takes part or is hidden, by the student's ID."""
         with self._database.reading() as connection:
             return _members(connection, lab)
-
-    def standings(self, lab: str, course: Course) -> tuple[tuple[Member, Entry], ...]:
-        """Return who takes part in a lab's board and is in the course, with what counts for each.
-
-        Nothing is read of the submissions of others: each view of the board comes here.
-        """
-        with self._database.reading() as connection:
-            members = _members(connection, lab)
-            known = {who: one for who, one in members.items() if one.pseudonym}
-            if not known:
-                return ()
-            found = counting.entries(connection, lab, course, known)
-            counted = {one.student: one for one in found}
-            enrolled = set(
-                connection.execute(select(student.c.id).where(student.c.enrolled)).scalars()
-            )
-        here = sorted(known.keys() & counted.keys() & enrolled)
-        return tuple((known[who], counted[who]) for who in here)
 
     def marks(self, lab: str) -> Marks | None:
         """Return what the lab's own kernels reach; None before a worker has measured it."""

@@ -12,11 +12,11 @@ from sqlalchemy import Connection, select
 
 from grader.faults import LabFault
 from grader.gradebook import attempts, chain, extensions, ledger, submissions
-from grader.gradebook import attempts as proposals
 from grader.gradebook import entries as counting
 from grader.gradebook.board import Board
 from grader.gradebook.course import Course
 from grader.gradebook.database import Database, connect, migrate
+from grader.gradebook.derived import Views
 from grader.gradebook.groups import Groups, apply_groups
 from grader.gradebook.ledger import Student
 from grader.gradebook.lti import Lti
@@ -94,6 +94,11 @@ class Gradebook:
         return Board(self._database, self._clock)
 
     @property
+    def views(self) -> Views:
+        """What pages show of it, at a cost that does not grow with what was submitted before."""
+        return Views(self._database)
+
+    @property
     def groups(self) -> Groups:
         """The students who submit together."""
         return Groups(self._database, self._clock)
@@ -135,9 +140,8 @@ class Gradebook:
     ) -> Sequence[StoredSubmission]:
         """Return a lab's submissions, oldest first."""
         with self._database.reading() as connection:
-            return tuple(
-                map(submissions.stored_submission, connection.execute(lab_query(lab, students)))
-            )
+            rows = connection.execute(lab_query(lab, students))
+            return tuple(map(submissions.stored_submission, rows))
 
     def submission(self, stored_id: int) -> StoredSubmission | None:
         """Return the submission with that number."""
@@ -245,17 +249,17 @@ class Gradebook:
         """Return the old and new grades of a regrade by student, equal ones included."""
         with self._database.reading() as connection:
             chain.require_intact(connection)
-            return proposals.changes(connection, proposal)
+            return attempts.changes(connection, proposal)
 
     def adopt(self, proposal: str, author: str) -> int:
         """Make all grades of a regrade count at once, and return their number."""
         with self._database.writing() as connection:
-            return proposals.adopt(connection, proposal, author, self._clock())
+            return attempts.adopt(connection, proposal, author, self._clock())
 
     def reject(self, proposal: str, author: str) -> int:
         """Reject the grades of a regrade, and return their number."""
         with self._database.writing() as connection:
-            return proposals.reject(connection, proposal, author, self._clock())
+            return attempts.reject(connection, proposal, author, self._clock())
 
     def entries(self, lab: str, *, course: Course | None = None) -> Sequence[Entry]:
         """Return what counts for each student.

@@ -1,4 +1,4 @@
-"""Connections to SQLite or PostgreSQL, reading and writing transactions, and schema migration.
+"""Connections to SQLite or PostgreSQL, transactions, migration, and the column of a moment.
 
 SQLite: write-ahead log, every commit flushed, one writer at a time (`BEGIN IMMEDIATE` waits for its
 turn at the beginning, where waiting is safe). PostgreSQL: a writer locks the submission's row.
@@ -14,13 +14,26 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
-from sqlalchemy import Connection, Engine, create_engine, event, inspect, text
+from sqlalchemy import (
+    Connection,
+    DateTime,
+    Dialect,
+    Engine,
+    TypeDecorator,
+    create_engine,
+    event,
+    inspect,
+    text,
+)
+from sqlalchemy.dialects.sqlite import DATETIME as SqliteDatetime
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
+from sqlalchemy.types import TypeEngine
 
 from grader.faults import LabFault, MachineFault, install_command
 from grader.gradebook.values import damaged
@@ -310,3 +323,47 @@ def upgrade(connection: Connection, to: str = "head") -> None:
     config = Config(attributes={"connection": connection})
     config.set_main_option("script_location", str(MIGRATIONS))
     command.upgrade(config, to)
+
+
+class _SqliteInstant(SqliteDatetime):
+    """SQLite's text of a moment; text that is none is a system error."""
+
+    def result_processor(self, dialect: Dialect, coltype: object) -> Any:
+        """Return the function that converts the text."""
+        convert: Any = super().result_processor(dialect, coltype)
+
+        def moment(value: object) -> datetime | None:
+            try:
+                return cast(datetime | None, convert(value))
+            except (ValueError, TypeError):
+                raise damaged(f"`{value!r}` is not a date and time") from None
+
+        return moment
+
+
+class Instant(TypeDecorator[datetime]):
+    """A moment in UTC, to the microsecond; stored without an offset in SQLite, which has none."""
+
+    impl = DateTime(timezone=True)
+    cache_ok = True
+
+    def load_dialect_impl(self, dialect: Dialect) -> TypeEngine[Any]:
+        """Return the type that the database has for it."""
+        sqlite: TypeEngine[Any] = _SqliteInstant()  # type: ignore[no-untyped-call]
+        kind = sqlite if dialect.name == "sqlite" else self.impl_instance
+        return dialect.type_descriptor(kind)
+
+    def process_bind_param(self, value: datetime | None, dialect: Dialect) -> datetime | None:
+        """Convert a moment to UTC for the database. Raises ValueError without a time zone."""
+        if value is None:
+            return None
+        if value.tzinfo is None:
+            raise ValueError("a moment needs its time zone")
+        moment = value.astimezone(UTC)
+        return moment.replace(tzinfo=None) if dialect.name == "sqlite" else moment
+
+    def process_result_value(self, value: datetime | None, dialect: Dialect) -> datetime | None:
+        """Convert the database's value to a moment in UTC."""
+        if value is None:
+            return None
+        return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)

@@ -6,16 +6,15 @@ other functions show entries and the audit as text for people and as JSON for pr
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict, replace
 from datetime import datetime, tzinfo
-from typing import Any
+from typing import Any, NamedTuple
 
 from rich.cells import cell_len
 from rich.text import Text
-from sqlalchemy import Connection, Row, select, true
+from sqlalchemy import Connection, Row, select
 
-from grader import dataclass
 from grader.gradebook.chain import Verification, lock_audit, record_event, storable
 from grader.gradebook.course import Course
 from grader.gradebook.extensions import extensions, one_of
@@ -33,69 +32,78 @@ from grader.gradebook.tables import (
     submission,
 )
 from grader.gradebook.teaching import choices
-from grader.gradebook.values import AuditEvent, Entry, GradeJson, PointsChange, read_grade
+from grader.gradebook.values import AuditEvent, Entry, GradeJson, PointsChange, Score, read_grade
 from grader.reports.printable import clip, printable, wrap
+
+ReadScores = Callable[[Connection, Collection[int]], Mapping[int, Score]]
+"""Returns the scores of these attempts, which have a grade."""
 
 MARKED_LATE = "marked late without a time: no penalty"
 """The note of a submission that the course's site marked late without giving a time."""
 
 STYLES = {"graded": "", "overridden": "magenta", "incomplete": "red", "refused": "red"}
 
-MIN_NOTE_CELLS = 16
-"""Minimum width of a note in cells."""
+MIN_NOTE_CELLS = 16  # of the column
 
 
-@dataclass(frozen=True)
-class _Candidate:
+class _Candidate(NamedTuple):
     """One submission with its lateness. `number` counts the student's submissions from 1."""
 
     row: Row[Any]
     number: int
     late: Lateness
-    grade: GradeJson | None
 
-    def points(self, policy: LabPolicy) -> float | None:
-        """Return the points after lateness, rounded to a hundredth."""
-        if self.grade is None:
+    def points(self, policy: LabPolicy, scores: Mapping[int, Score]) -> float | None:
+        """Return the points after lateness, rounded to a hundredth; None without a grade.
+
+        The course's points scale to the evaluated checks.
+        """
+        if self.row.attempt is None:
             return None
-        return round(_points_before_lateness(self.grade, policy) * self.late.share_kept, 2)
-
-
-def _points_before_lateness(grade: GradeJson, policy: LabPolicy) -> float:
-    """Return the points before lateness; the course's points scale to the evaluated checks."""
-    score = float(grade["score"])
-    if policy.points is None:
-        return score
-    judged_max = float(grade["judged_max"])
-    return score / judged_max * policy.points if judged_max else 0.0
+        score, judged_max = scores[self.row.attempt]
+        if policy.points is not None:
+            score = score / judged_max * policy.points if judged_max else 0.0
+        return round(score * self.late.share_kept, 2)
 
 
 def entries(
-    connection: Connection, lab: str, course: Course | None, only: Collection[str] | None = None
-) -> Sequence[Entry]:
+    connection: Connection, lab: str, course: Course | None, only: Collection[str] | None = None,
+    scores: ReadScores | None = None,
+) -> Sequence[Entry]:  # fmt: skip
     """Return one entry per student: those of the roster in its order, then other submitters.
 
-    Without a course, the roster is the gradebook's. With `only`, those of these students.
+    Without a course, the roster is the gradebook's. With `only`, those of these students. With
+    `scores`, which keeps what it reads, no entry has its `grade_json`.
     """
     policy = course.policy(lab) if course else LabPolicy()
     names = _names(connection, course)
     names = names if only is None else {who: names.get(who, "") for who in only}
     own = {who: policy.extended(one.due) for who, one in extensions(connection, lab, only).items()}
     submitted: dict[str, list[_Candidate]] = {}
-    for who, row in _sent(connection, lab, only):
+    sent = _sent(connection, lab, only, grades=scores is None)
+    for who, row in sent:
         mine = submitted.setdefault(who, [])
-        late = _lateness(own.get(who, policy), row)
-        made = None
-        if row.attempt is not None:
-            made = read_grade(row.attempt, row.grade_json, row.grade_sha256)
-        mine.append(_Candidate(row, len(mine) + 1, late, made))
+        mine.append(_Candidate(row, len(mine) + 1, _lateness(own.get(who, policy), row)))
+    made: dict[int, GradeJson] = {}
+    graded = {row.attempt: row for _, row in sent if row.attempt is not None}
+    known: Mapping[int, Score] = {}
+    if scores is None:
+        for number, row in graded.items():
+            made[number] = read_grade(number, row.grade_json, row.grade_sha256)
+        known = {k: (float(g["score"]), float(g["judged_max"])) for k, g in made.items()}
+    elif policy.counts == "best":
+        known = scores(connection, graded)
     given, chosen = overrides(connection, lab), choices(connection, lab)
+    picked = {who: _pick(s, policy, chosen.get(who), known) for who, s in submitted.items()}
+    if scores is not None and policy.counts != "best":
+        known = scores(connection, {one.row.attempt for one, _ in picked.values()} - {None})
     groups = memberships(connection, lab, one_of(membership.c.student, only))
     others = [] if only is not None else sorted({*submitted, *given} - names.keys())
     result = []
     for who in [*names, *others]:
-        mine = submitted.get(who, [])
-        entry = _entry(lab, who, names.get(who, ""), mine, policy, chosen.get(who))
+        entry = Entry(lab, who, names.get(who, ""), "missing", None, policy.points)
+        if who in picked:
+            entry = _entry(entry, submitted[who], *picked[who], policy, known, made)
         if who in given:
             entry = replace(
                 entry, status="overridden", points=given[who].points, override=given[who]
@@ -107,7 +115,7 @@ def entries(
 
 
 def _sent(
-    connection: Connection, lab: str, only: Collection[str] | None
+    connection: Connection, lab: str, only: Collection[str] | None, *, grades: bool
 ) -> Sequence[tuple[str, Row[Any]]]:
     """Return each student with each submission that counts for the student, oldest first.
 
@@ -120,7 +128,7 @@ def _sent(
     for row in connection.execute(of.order_by(coauthor.c.id)):
         shared.setdefault(row.submission, []).append(row)
     found = []
-    for row in connection.execute(_query(lab, only)):
+    for row in connection.execute(_query(lab, only, grades=grades)):
         found.append((row.at, row.id, row.student, row))
         found += [(one.since or row.at, row.id, one.student, row) for one in shared.get(row.id, ())]
     found.sort(key=lambda one: one[:2])
@@ -141,63 +149,65 @@ def _names(connection: Connection, course: Course | None) -> dict[str, str]:
     return {row.id: row.name for row in connection.execute(enrolled)}
 
 
-def _query(lab: str, only: Collection[str] | None) -> Any:
-    """Select the lab's submissions without their bytes, oldest first, with their grades."""
+def _query(lab: str, only: Collection[str] | None, *, grades: bool) -> Any:
+    """Select the lab's submissions without their bytes, oldest first, with their attempts.
+
+    With `grades`, the attempts have their grades.
+    """
     columns = (submission.c[name] for name in ("id", "student", "name", "sha256", "late"))
-    made = attempt.alias("made")
-    return (
+    query = (
         select(*columns, RECEIVED, submission.c.received.label("at"))
-        .add_columns(fault_count("fault").label("faults"), WAS_STOPPED)
-        .add_columns(made.c.id.label("attempt"), made.c.grade_json, made.c.grade_sha256)
+        .add_columns(fault_count("fault").label("faults"), WAS_STOPPED, grade.c.attempt)
         .outerjoin(grade, grade.c.submission == submission.c.id)
-        .outerjoin(made, made.c.id == grade.c.attempt)
-        .where(submission.c.lab == lab, true() if only is None else counts_for(only))
+        .where(submission.c.lab == lab if only is None else counts_for(lab, only))
         .order_by(submission.c.received, submission.c.id)
     )
+    if not grades:
+        return query
+    made = attempt.alias("made")
+    query = query.add_columns(made.c.grade_json, made.c.grade_sha256)
+    return query.outerjoin(made, made.c.id == grade.c.attempt)
+
+
+def _pick(
+    submitted: Sequence[_Candidate], policy: LabPolicy, chosen: int | None,
+    scores: Mapping[int, Score],
+) -> tuple[_Candidate, bool]:  # fmt: skip
+    """Return the submission that counts, and True; the last one and False where none may count.
+
+    It is the last one, the best (the earliest of equals), or the student's choice. The last also
+    counts without a graded one, and without a choice that may count.
+    """
+    first = within_attempts(submitted, policy.attempts, lambda one: bool(one.row.was_stopped))
+    counted = [one for one in first if one.late.accepted]
+    if not counted:
+        return submitted[-1], False
+    if policy.counts == "chosen":
+        return next((one for one in counted if one.row.id == chosen), counted[-1]), True
+    graded = [one for one in counted if one.row.attempt is not None]
+    if policy.counts == "last" or not graded:
+        return counted[-1], True
+    return max(graded, key=lambda one: one.points(policy, scores) or 0.0), True
 
 
 def _entry(
-    lab: str,
-    who: str,
-    name: str,
-    submitted: Sequence[_Candidate],
-    policy: LabPolicy,
-    chosen: int | None,
-) -> Entry:
-    most = policy.points
-    if not submitted:
-        return Entry(lab, who, name, "missing", None, most)
-    first = within_attempts(submitted, policy.attempts, lambda one: bool(one.row.was_stopped))
-    counted = [one for one in first if one.late.accepted]
-    one = _counting_submission(counted, policy, chosen) if counted else submitted[-1]
-    made, points = one.grade, one.points(policy)
-    if made is not None and most is None:
-        most = float(made["judged_max"])
+    empty: Entry, submitted: Sequence[_Candidate], one: _Candidate, may_count: bool,
+    policy: LabPolicy, scores: Mapping[int, Score], grades: Mapping[int, GradeJson],
+) -> Entry:  # fmt: skip
+    """Return the entry of a student for whom `one` counts, from one without a submission."""
+    row, made, points = one.row, one.row.attempt, one.points(policy, scores)
+    most = scores[made][1] if made is not None and policy.points is None else policy.points
     entry = Entry(
-        lab, who, name, "graded", points, most, one.row.id, one.row.name, one.row.sha256,
-        one.number, len(submitted), made, one.row.received, one.late.share_kept, one.late.note,
-        one.row.faults, by="" if one.row.student == who else one.row.student,
+        empty.lab, empty.student, empty.name, "graded", points, most, row.id, row.name, row.sha256,
+        one.number, len(submitted), grades.get(made), row.received, one.late.share_kept,
+        one.late.note, row.faults, by="" if row.student == empty.student else row.student,
+        attempt=made,
     )  # fmt: skip
-    if not counted:
+    if not may_count:
         return replace(entry, status="refused", points=0.0)
     if made is None:
-        return replace(entry, status="incomplete" if one.row.faults else "waiting")
+        return replace(entry, status="incomplete" if row.faults else "waiting")
     return entry
-
-
-def _counting_submission(
-    counted: Sequence[_Candidate], policy: LabPolicy, chosen: int | None
-) -> _Candidate:
-    """Choose the last submission, the best (the earliest of equals), or the student's choice.
-
-    The last also counts without a graded one, and without a choice that may count.
-    """
-    if policy.counts == "chosen":
-        return next((one for one in counted if one.row.id == chosen), counted[-1])
-    graded = [one for one in counted if one.grade is not None]
-    if policy.counts == "last" or not graded:
-        return counted[-1]
-    return max(graded, key=lambda one: one.points(policy) or 0.0)
 
 
 def recompute(
@@ -305,7 +315,8 @@ def entries_json(lab: str, entries: Sequence[Entry]) -> dict[str, Any]:
 
 
 def _entry_json(entry: Entry) -> dict[str, Any]:
-    values = {k: v for k, v in vars(entry).items() if k not in ("grade_json", "lab", "override")}
+    left_out = ("grade_json", "lab", "override", "attempt")
+    values = {k: v for k, v in vars(entry).items() if k not in left_out}
     made = entry.grade_json
     graded = None if made is None else {k: made[k] for k in ("score", "judged_max", "status")}
     given = entry.override

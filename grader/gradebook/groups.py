@@ -12,7 +12,17 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from itertools import combinations
 
-from sqlalchemy import ColumnElement, Connection, func, select, text, true, tuple_
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    ScalarSelect,
+    exists,
+    func,
+    select,
+    text,
+    true,
+    tuple_,
+)
 
 from grader.faults import LabFault
 from grader.gradebook.chain import RowKey, insert_new, record_event, storable
@@ -172,12 +182,20 @@ def owners(connection: Connection, stored_id: int) -> tuple[str, ...]:
     return (*connection.execute(sender).scalars(), *connection.execute(others).scalars())
 
 
-def counts_for(students: Collection[str]) -> ColumnElement[bool]:
-    """Select the submissions that count for one of these students."""
+def counts_for(
+    lab: str | ScalarSelect[str], students: Collection[str]
+) -> ColumnElement[bool]:  # fmt: skip
+    """Select the submissions that count for one of these students, of a lab.
+
+    One list of numbers, each half of which has an index: with OR, or another condition on the lab,
+    a database reads the whole lab.
+    """
     named = [storable(who) for who in students]
-    shared = coauthor.alias()  # of its own: the query around it may join the table too
-    mine = select(shared.c.submission).where(shared.c.student.in_(named))
-    return submission.c.student.in_(named) | submission.c.id.in_(mine)
+    sent, theirs, shared = submission.alias(), submission.alias(), coauthor.alias()
+    own = select(sent.c.id).where(sent.c.lab == lab, sent.c.student.in_(named))
+    of_lab = exists().where(theirs.c.id == shared.c.submission, theirs.c.lab == lab)
+    others = select(shared.c.submission).where(shared.c.student.in_(named), of_lab)
+    return submission.c.id.in_(own.union_all(others))
 
 
 def lock_group(connection: Connection, lab: str, group: Collection[str]) -> None:
@@ -195,9 +213,11 @@ def share(
     A student who has submitted the same bytes, or for whom they count already, is left out.
     """
     same = select(*_IDENTITY).where(submission.c.id == stored_id)
+    stored = submission.alias()
+    lab = select(stored.c.lab).where(stored.c.id == stored_id).scalar_subquery()
     rows: list[RowKey] = []
     for who in others:
-        has = select(submission.c.id).where(tuple_(*_IDENTITY).in_(same), counts_for([who]))
+        has = select(submission.c.id).where(tuple_(*_IDENTITY).in_(same), counts_for(lab, [who]))
         if connection.execute(has).first() is None:
             values = {"submission": stored_id, "student": who, "since": since}
             made = connection.execute(coauthor.insert().values(**values)).inserted_primary_key
@@ -242,7 +262,7 @@ def _team(one: Membership | None) -> str:
 def _share_earlier(connection: Connection, lab: str, who: str, author: str, now: datetime) -> int:
     """Let what a group has submitted so far count for all of it; return how many did not."""
     group = (who, *mates(connection, lab, who))
-    query = select(submission.c.id).where(submission.c.lab == lab, counts_for(group))
+    query = select(submission.c.id).where(counts_for(lab, group))
     count = 0
     for number in connection.execute(query.order_by(submission.c.received)).scalars().all():
         rows = share(connection, number, group, now)

@@ -210,10 +210,11 @@ def _student(cells: Sequence[str], columns: Mapping[str, int], where: str) -> St
 
 
 def events(
-    connection: Connection, lab: str | None = None, student: str | None = None
-) -> Sequence[AuditEvent]:
-    """Return the audit, oldest first; of one lab or student when given."""
-    query = select(audit).order_by(audit.c.id)
+    connection: Connection, lab: str | None = None, student: str | None = None,
+    newest: int | None = None,
+) -> Sequence[AuditEvent]:  # fmt: skip
+    """Return the audit, oldest first; of one lab or student, or the newest lines when given."""
+    query = select(audit).order_by(audit.c.id.desc()).limit(newest)
     query = query if lab is None else query.where(audit.c.lab == lab)
     query = query if student is None else query.where(audit.c.student == storable(student))
     return tuple(
@@ -223,7 +224,7 @@ def events(
             None if row.after is None else json.loads(row.after),
             row.reason,
         )
-        for row in connection.execute(query)
+        for row in reversed(connection.execute(query).all())
     )  # fmt: skip
 
 

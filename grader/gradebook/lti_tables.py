@@ -32,7 +32,7 @@ from sqlalchemy import (
     text,
 )
 
-from grader.gradebook.instants import Instant
+from grader.gradebook.database import Instant
 from grader.gradebook.tables import metadata as metadata
 
 registration = Table(

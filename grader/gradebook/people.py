@@ -25,8 +25,8 @@ from grader.gradebook.tables import account, credential, student
 
 Role = Literal["student", "ta", "instructor", "observer"]
 ROLES: tuple[Role, ...] = get_args(Role)
-SCOPES = ("read", "submit")
-"""What a token may be used for."""
+SCOPES = ("read", "submit", "teach")
+"""What a token may be used for: to read, to change one's own things, and to change others'."""
 
 LINK_LIFE = timedelta(minutes=15)
 SESSION_LIFE = timedelta(hours=8)
@@ -56,6 +56,12 @@ class Person:
     role: Role
     sections: tuple[str, ...] = ()
     student: str = ""
+
+    @property
+    def scopes(self) -> tuple[str, ...]:
+        """The scopes of tokens that are of use to the person: students teach nobody."""
+        changes = {"student": ("submit",), "observer": ()}.get(self.role, ("teach",))
+        return ("read", *changes)
 
     @property
     def is_staff(self) -> bool:

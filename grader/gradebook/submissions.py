@@ -76,7 +76,7 @@ def store(connection: Connection, new: NewSubmission, now: datetime) -> StoredSu
     is_first = insert_new(connection, student, student.c.id == who, id=who)
     others = mates(connection, new.lab, who)
     lock_group(connection, new.lab, (who, *others))
-    sent, shared = same & (submission.c.student == who), same & counts_for([who])
+    sent, shared = same & (submission.c.student == who), same & counts_for(new.lab, [who])
     known = connection.execute(select(submission.c.id).where(shared)).scalars().all()
     same = submission.c.id == min(known) if known else sent
     is_new = not known and insert_new(
@@ -167,9 +167,8 @@ WAS_STOPPED = (fault_count("fault", "forgiven") >= MAX_FAULTS).label("was_stoppe
 
 def lab_query(lab: str, students: Collection[str] | None) -> Select[Any]:
     """Select a lab's submissions, oldest first; only those of `students` when given."""
-    query = select(*COLUMNS).where(submission.c.lab == lab)
-    if students is not None:
-        query = query.where(counts_for(students))
+    mine = submission.c.lab == lab if students is None else counts_for(lab, students)
+    query = select(*COLUMNS).where(mine)
     return query.order_by(submission.c.received, submission.c.id)
 
 
@@ -204,7 +203,7 @@ def history(connection: Connection, lab: str, who: str) -> Sequence[Handed]:
         .outerjoin(grade, grade.c.submission == submission.c.id)
         .outerjoin(attempt, attempt.c.id == grade.c.attempt)
         .outerjoin(coauthor, mine)
-        .where(submission.c.lab == lab, counts_for([who]))
+        .where(counts_for(lab, [who]))
         .order_by(func.coalesce(coauthor.c.since, submission.c.received), submission.c.id)
     )
     return tuple(

@@ -48,7 +48,7 @@ from sqlalchemy import (
     text,
 )
 
-from grader.gradebook.instants import Instant as Instant
+from grader.gradebook.database import Instant as Instant
 
 metadata = MetaData(
     naming_convention={

@@ -388,7 +388,7 @@ def _pending(connection: Connection, one: Regrade) -> tuple[Waiting, ...]:
         .order_by(submission.c.received, submission.c.id)
     )
     if one.students:
-        query = query.where(counts_for(one.students))
+        query = query.where(counts_for(one.lab, one.students))
     return tuple(
         Waiting(row.id, one.lab, row.student, k, bool(row.running), row.faults)
         for k, row in enumerate(connection.execute(query))

@@ -17,6 +17,9 @@ GradeJson = Mapping[str, Any]
 MAX_FAULTS = 3
 """System errors after which a submission is not graded again until an instructor starts it."""
 
+Score = tuple[float, float]
+"""The points of a grade, and the most that were evaluated."""
+
 Status = Literal["graded", "overridden", "incomplete", "waiting", "refused", "missing", "held"]
 
 RequestStatus = Literal["open", "answered", "closed"]
@@ -152,6 +155,7 @@ class Entry:
         override: The instructor's points.
         team: The group that the student is in now; "" for none.
         by: The one of a group who sent the submission; "" for the student.
+        attempt: The attempt that is its grade; None when it is not graded.
     """
 
     lab: str
@@ -173,6 +177,7 @@ class Entry:
     override: Override | None = None
     team: str = ""
     by: str = ""
+    attempt: int | None = None
 
 
 @dataclass(frozen=True)

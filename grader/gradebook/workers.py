@@ -13,7 +13,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, Literal
 
-from sqlalchemy import Connection, Row, Select, delete, select, update
+from sqlalchemy import Connection, Row, Select, delete, literal_column, select, update
 
 from grader import __version__, dataclass
 from grader.faults import pluralize
@@ -281,11 +281,12 @@ def _state(row: Row[Any], works: Sequence[Work], now: datetime) -> WorkerState:
 
 
 def _running() -> Select[Any]:
+    """Select what is being graded, by the partial index of running attempts."""
     columns = (attempt.c[name] for name in ("submission", "worker", "started", "proposal"))
     return (
         select(*columns, submission.c.lab, submission.c.student)
         .join(submission, submission.c.id == attempt.c.submission)
-        .where(attempt.c.state == "running")
+        .where(attempt.c.state == literal_column("'running'"), attempt.c.submission > 0)
         .order_by(attempt.c.id)
     )
 

@@ -332,6 +332,11 @@ class Lab:
         return sum(c.points for c in self.checks)
 
     @property
+    def handout(self) -> Path:
+        """The text of its handout, beside the folder of the labs; the file may be missing."""
+        return self.folder.parent.parent / "handouts" / f"{self.name}.md"
+
+    @property
     def skeleton(self) -> Path:
         """The file that students start from."""
         return self.folder / f"{self.name}.cu"

@@ -1,7 +1,8 @@
 """Who may do what: one table, which every route of the server asks.
 
 A right says for whose things a role may use a route: `own`, those of students in the TA's own
-sections (`section`), or `all`. A route without a row is refused when the application is made.
+sections (`section`), or `all`. A route without a row is refused when the application is made. The
+scope that a token needs follows from the right.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from typing import Literal
 from grader.gradebook.people import Person, Role
 
 Right = Literal["own", "section", "all"]
+Scope = Literal["read", "submit", "teach"]
 _OWN: Mapping[Role, Right] = {"student": "own"}
 _READ: Mapping[Role, Right] = {
     "student": "own", "ta": "section", "instructor": "all", "observer": "all",
@@ -117,6 +119,16 @@ RULES: Mapping[str, Mapping[Role, Right]] = MappingProxyType(
 def right_of(person: Person, route: str) -> Right | None:
     """Return what a person may use a route for; None for nothing."""
     return RULES[route].get(person.role)
+
+
+def scope_of(right: Right, *, changes: bool) -> Scope:
+    """Return the scope that a token needs for a route which its person may use with this right.
+
+    What changes the things of others needs `teach`, also where a student may use the same route.
+    """
+    if not changes:
+        return "read"
+    return "submit" if right == "own" else "teach"
 
 
 def may_see(person: Person, right: Right, student: str, section: str) -> bool:

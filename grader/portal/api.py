@@ -10,10 +10,9 @@ from fastapi.responses import Response
 from pydantic import BaseModel
 from starlette.concurrency import run_in_threadpool
 
-from grader.faults import StudentFault
 from grader.gradebook.values import Handed
 from grader.portal import pages, talk
-from grader.portal.requests import Visitor, site_of, visitor
+from grader.portal.requests import Visitor, may_read, site_of, visitor
 from grader.portal.site import Site
 from grader.portal.work import (
     hand_in,
@@ -21,7 +20,7 @@ from grader.portal.work import (
     lab_line,
     lab_of,
     place_of,
-    refused,
+    refusing,
     shown_grade,
     stored_of,
 )
@@ -123,12 +122,10 @@ async def submit(
     data = await file.read()
     sheet = (await answers.read() if answers is not None else b"") or None
     called = file.filename or f"{own.name}.cu"
-    try:
+    with refusing():
         stored = await run_in_threadpool(hand_in, request, me, own, called, data, sheet)
-    except StudentFault as fault:
-        raise refused(fault) from None
     state = await run_in_threadpool(_state, request, me, stored.id)
-    if not me.session and "read" not in me.scopes:
+    if not may_read(me):
         state.grade = None
     return state
 
@@ -205,6 +202,8 @@ def requests(request: Request, me: Signed, number: int) -> list[RequestState]:
 def ask(request: Request, me: Signed, number: int, question: Question) -> RequestState:
     """Ask for another look at the grade of an own submission."""
     made = talk.asked(request, me, number, question.text)
+    if not may_read(me):
+        return RequestState(id=made, status="open", score=None, messages=[])
     return next(one for one in requests(request, me, number) if one.id == made)
 
 

@@ -97,7 +97,8 @@ class Retried(BaseModel):
 @router.get("/health", name="api_health", responses=REFUSALS)
 def health(request: Request, me: Signed) -> HealthState:
     """Return how the server is, as the page "Health" shows it."""
-    return HealthState(**health_of(site_of(request), me, "api_health").to_json())
+    found, _ = health_of(site_of(request), me, "api_health")
+    return HealthState(**found.to_json())
 
 
 @router.post("/labs/{name}/retry", name="api_retry", responses=REFUSALS)

@@ -13,22 +13,32 @@ from pydantic import BaseModel
 from grader import dataclass
 from grader.faults import LabFault
 from grader.gradebook.board import LONGEST, SHORTEST, Marks, Member
+from grader.gradebook.derived import Derived
 from grader.grading.cost import SECTOR, WAVEFRONT
 from grader.labs.model import Lab
 from grader.labs.reading import lab_digest
 from grader.portal.api import REFUSALS
 from grader.portal.history import History, Levels, history_of
-from grader.portal.ranking import Place, Standing, ranked, read_cost, verified, visible_to
+from grader.portal.ranking import (
+    Place,
+    Standing,
+    ranked,
+    read_cost,
+    result_of,
+    verified,
+    visible_to,
+)
 from grader.portal.requests import (
     Visitor,
     limits_of,
+    may_read,
     require_form,
     require_student,
     site_of,
     visitor,
 )
 from grader.portal.site import Site
-from grader.portal.work import is_held, is_open, lab_of, refusal, refused, required
+from grader.portal.work import is_held, is_open, lab_of, refusal, refusing, required
 
 router = APIRouter()
 
@@ -68,14 +78,27 @@ def whole_board(site: Site, lab: Lab) -> tuple[Place, ...]:
     if not site.course.policy(lab.name).leaderboard:
         fix = "write `leaderboard: true` in course.yaml"
         raise LabFault(f"the course has no leaderboard for `{lab.name}`", fix=fix)
-    digest = lab_digest(lab)
-    members = [
-        (member, verified(entry, lab, digest))
-        for member, entry in site.book.board.standings(lab.name, site.course)
-    ]
-    marks = site.book.board.marks(lab.name)
+    digest, marks = lab_digest(lab), site.book.board.marks(lab.name)
     current = marks if marks and marks.lab_sha256 == digest else None
-    return ranked(members, _mark_places(current, [found for _, found in members]))
+    state = (site.book.views.state(lab.name), digest, current)
+    return site.boards.of(lab.name, state, lambda: _ranked(site, lab, digest, current))
+
+
+def _ranked(site: Site, lab: Lab, digest: str, marks: Marks | None) -> tuple[Place, ...]:
+    """Rank what counts for those who take part and are in the course."""
+    known = site.book.board.members(lab.name)
+    here = {who for who in site.people.sections() if who in known and known[who].pseudonym}
+    entries = {one.student: one for one in site.counted(lab.name) if one.student in here}
+    kept = site.results.of(
+        lab.name, digest, lambda: Derived(lambda made: result_of(made, lab, digest))
+    )
+    counting = [one.attempt for one in entries.values() if one.attempt is not None]
+    results = site.book.views.derived(kept, counting)
+    members = [
+        (known[who], verified(one, results.get(one.attempt or 0)))
+        for who, one in sorted(entries.items())
+    ]
+    return ranked(members, _mark_places(marks, [found for _, found in members]))
 
 
 def _mark_places(marks: Marks | None, found: list[Standing | str]) -> dict[str, Standing]:
@@ -217,10 +240,8 @@ def moderate(
     if action not in ("hide", "show"):
         raise HTTPException(422, "choose to hide or to show")
     change = site.book.board.hide if action == "hide" else site.book.board.show
-    try:
+    with refusing():
         change(lab.name, student, me.person.email, required(reason, "this needs a reason"))
-    except LabFault as fault:
-        raise refused(fault) from None
     return RedirectResponse(f"/labs/{name}/board", 303)
 
 
@@ -265,15 +286,18 @@ class Wish(BaseModel):
 
 @router.get("/api/v1/labs/{name}/board", name="api_board", responses=REFUSALS, tags=["course"])
 def api_board(request: Request, me: Signed, name: str) -> BoardState:
-    """Return the leaderboard of a lab with pseudonyms, and the own part in it."""
+    """Return the leaderboard of a lab with pseudonyms, and the own part in it.
+
+    A program that may change the own part without reading gets no entries.
+    """
     site = site_of(request)
     found = board_of(site, me, lab_of(site, name))
     own, member = found.own, found.member
+    shown = [one for one in found.places if one.rank or one.is_mark] if may_read(me) else []
     return BoardState(
-        lab=name, held=found.held,
-        entries=[_place_state(one) for one in found.places if one.rank or one.is_mark],
+        lab=name, held=found.held, entries=[_place_state(one) for one in shown],
         pseudonym=member.pseudonym if member else "", hidden=bool(own and own.hidden),
-        why=own.why if own and not own.hidden else "",
+        why=own.why if own and not own.hidden and may_read(me) else "",
     )  # fmt: skip
 
 
@@ -297,10 +321,8 @@ def place_json(one: Place) -> dict[str, Any]:
 )
 def api_join(request: Request, me: Signed, name: str, wish: Wish) -> BoardState:
     """Take part with a pseudonym, or change it."""
-    try:
+    with refusing():
         _join(request, me, name, wish.pseudonym)
-    except LabFault as fault:
-        raise refused(fault) from None
     return api_board(request, me, name)
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections import defaultdict
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -77,9 +77,25 @@ class Feed:
 
 
 def message_of(event: Event) -> Message:
-    """Return an event as server-sent events carry it; its number lets a reader resume."""
-    body = {**event.body, "kind": event.kind, "at": event.at.isoformat(timespec="seconds")}
+    """Return an event as server-sent events carry it; its number lets a reader resume.
+
+    `at` is when it happened, to the millisecond: a step may take less than a second.
+    """
+    body = {**event.body, "kind": event.kind, "at": event.at.isoformat(timespec="milliseconds")}
     return {"id": str(event.id), "event": event.kind, "data": json.dumps(body)}
+
+
+def since_start(events: Sequence[Event]) -> Sequence[float | None]:
+    """Return for each event the seconds from the start of its grading; None where it is no step.
+
+    A submission that a machine failed on is graded again: its steps count from the newest start.
+    """
+    found, begun = list[float | None](), None
+    for event in events:
+        begun = event.at if event.kind == "started" else begun
+        is_step = event.kind == "step" and begun is not None
+        found.append((event.at - begun).total_seconds() if is_step and begun else None)
+    return found
 
 
 def is_shown(event: Event, held: bool) -> bool:

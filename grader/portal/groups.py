@@ -9,14 +9,19 @@ from fastapi import APIRouter, Depends, Form, Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 from pydantic import BaseModel, Field
 
-from grader.faults import LabFault
 from grader.gradebook.course import team_name
-from grader.gradebook.course_schema import read_moment
 from grader.gradebook.values import Extension, Membership
 from grader.portal.api import REFUSALS
-from grader.portal.requests import Visitor, require_form, require_student, site_of, visitor
+from grader.portal.requests import (
+    Visitor,
+    may_read,
+    require_form,
+    require_student,
+    site_of,
+    visitor,
+)
 from grader.portal.site import Site
-from grader.portal.work import lab_of, refused, required
+from grader.portal.work import lab_of, moment_of, refusing, required
 
 router = APIRouter()
 
@@ -50,14 +55,13 @@ def put(
     lab_of(site, lab)
     require_student(request, me, student)
     why = required(reason, "a change of a group needs a reason")
-    try:
+    with refusing():
         wanted = site.course.groups.get((lab, student), "") if team is None else team_name(team)
         for who, one in site.book.groups.members(lab).items():
             if wanted and one.team == wanted:
                 require_student(request, me, who)
-        return site.book.groups.put(lab, student, team, me.person.email, why, earlier=earlier)
-    except LabFault as fault:
-        raise refused(fault) from None
+        made = site.book.groups.put(lab, student, team, me.person.email, why, earlier=earlier)
+    return made
 
 
 @router.get("/class/{name}/groups", name="groups", include_in_schema=False)
@@ -145,7 +149,7 @@ def extensions(request: Request, me: Signed, name: str) -> list[ExtensionState]:
     return [
         _extension(who, one)
         for who, one in site.book.extensions(name).items()
-        if site.covers(me.person, "api_extensions", who)
+        if site.covers(me.person, "api_extensions", who) and may_read(me)
     ]
 
 
@@ -164,18 +168,14 @@ def _extension(who: str, one: Extension) -> ExtensionState:
     tags=["staff"],
 )
 def extend(request: Request, me: Signed, name: str, new: NewExtension) -> list[ExtensionState]:
-    """Give a student another deadline; return the extensions that count then."""
+    """Give a student another deadline; return the extensions that count then, to who may read."""
     site = site_of(request)
     lab_of(site, name)
     require_student(request, me, new.student)
     why = required(new.reason, "an extension needs a reason")
-    try:
-        due = None if new.due is None else site.course.moment(read_moment(new.due))
+    due = None if new.due is None else moment_of(site, new.due)
+    with refusing():
         site.book.extend(name, new.student, due, me.person.email, why)
-    except LabFault as fault:
-        raise refused(fault) from None
-    except ValueError as error:
-        raise refused(LabFault(str(error))) from None
     return extensions(request, me, name)
 
 
@@ -184,7 +184,7 @@ def list_groups(request: Request, me: Signed, name: str) -> list[GroupMember]:
     """Return the members of a lab's groups."""
     site = site_of(request)
     lab_of(site, name)
-    return [_member(one) for one in groups_of(site, me, name)]
+    return [_member(one) for one in groups_of(site, me, name)] if may_read(me) else []
 
 
 def _member(one: Membership) -> GroupMember:
@@ -199,6 +199,6 @@ def _member(one: Membership) -> GroupMember:
     tags=["staff"],
 )
 def put_member(request: Request, me: Signed, name: str, new: NewMember) -> list[GroupMember]:
-    """Put a student into a group; return the members of the lab's groups."""
+    """Put a student into a group; return the members of the lab's groups, to who may read."""
     put(request, me, name, new.student, new.team, new.reason, earlier=new.earlier)
     return list_groups(request, me, name)

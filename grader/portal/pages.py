@@ -11,10 +11,10 @@ from fastapi.responses import HTMLResponse, PlainTextResponse, RedirectResponse,
 from sse_starlette import EventSourceResponse
 from starlette.concurrency import run_in_threadpool
 
-from grader.faults import LabFault, StudentFault
+from grader.faults import StudentFault
 from grader.gradebook.values import StoredSubmission
 from grader.labs.quiz import ANSWERS_FILE
-from grader.portal.feed import Feed, Message, is_shown, message_of
+from grader.portal.feed import Feed, Message, is_shown, message_of, since_start
 from grader.portal.history import history_of
 from grader.portal.requests import (
     Visitor,
@@ -40,9 +40,10 @@ from grader.portal.work import (
     lab_line,
     lab_of,
     may_count,
+    person_of,
     place_of,
     refusal,
-    refused,
+    refusing,
     seen_for,
     shown_grade,
     stored_of,
@@ -93,8 +94,7 @@ def _lab_page(
     if not student:
         raise HTTPException(404, "name a student")
     require_student(request, me, student)
-    if site.people.person(f"student:{student}") is None:
-        raise HTTPException(404, "there is no such page")
+    person_of(site, student)
     line = lab_line(site, me, name, student)
     lines = handed_lines(site, me, line)
     own_choice = line.policy.counts == "chosen" and not me.person.is_staff
@@ -169,10 +169,8 @@ def choose_submission(
     stored = stored_of(request, me, submission)
     if stored.lab != name:
         raise HTTPException(404, "there is no such page")
-    try:
+    with refusing():
         choose(site_of(request), stored, me.person.email, me.person.student)
-    except LabFault as fault:
-        raise refused(fault) from None
     return RedirectResponse(f"/labs/{name}", 303)
 
 
@@ -218,9 +216,11 @@ def _waiting(site: Site, me: Visitor, stored: StoredSubmission) -> Response:
     place = place_of(site, stored.id)
     held = is_held(site, me, stored.lab)
     events = [one for one in site.progress.after(0, stored.id) if is_shown(one, held)]
+    begun = [event.at for event in events if event.kind == "started"]
     page = site.page(
-        "waiting.html", me=me, stored=stored, place=place, events=events,
-        last=events[-1].id if events else 0,
+        "waiting.html", me=me, stored=stored, place=place, last=events[-1].id if events else 0,
+        events=[*zip(events, since_start(events), strict=True)],
+        begun=begun[-1].isoformat(timespec="milliseconds") if begun else "",
     )  # fmt: skip
     return HTMLResponse(page)
 

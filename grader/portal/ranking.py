@@ -1,7 +1,8 @@
 """The order of a leaderboard, and who sees what of it.
 
-`verified` decides whether what counts for a student may stand on the board, `ranked` orders the
-entries, `visible_to` returns what one person sees. All are functions of their arguments alone.
+`result_of` and `verified` decide whether what counts for a student may stand on the board, `ranked`
+orders the entries, `visible_to` returns what one person sees. All are functions of their arguments
+alone.
 
 A submission has one line, also when it counts for several members, as that of a group does: with
 the pseudonym of the one who joined first. Two lines would rank its students twice, and tell
@@ -95,16 +96,25 @@ class Place:
         return self.standing is not None and not self.standing.submission
 
 
-def verified(entry: Entry, lab: Lab, lab_sha256: str) -> Standing | str:
+def verified(entry: Entry, result: Standing | str | None) -> Standing | str:
     """Return what a student's entry is ranked by, or why there is none, as a sentence.
 
-    Only the submission that counts has an entry, when every case of today's lab passes and every
-    check of correctness does. The result of an older version of the lab, one that a person has to
-    review, and points that the staff set have none.
+    Only the submission that counts has an entry; points that the staff set have none. `result` is
+    what `result_of` says of its grade, None without one.
     """
-    made = entry.grade_json
-    if entry.status != "graded" or made is None or entry.submission is None:
+    if entry.status != "graded" or result is None or entry.submission is None:
         return WITHOUT_GRADE.get(entry.status, WITHOUT_GRADE["waiting"])
+    if isinstance(result, str):
+        return result
+    return replace(result, received=entry.received, submission=entry.submission)
+
+
+def result_of(made: GradeJson, lab: Lab, lab_sha256: str) -> Standing | str:
+    """Return what a grade is ranked by, whosever it is, or why it has no place on a board.
+
+    Every case of today's lab has to pass, and every check of correctness. The result of an older
+    version of the lab, and one that a person has to review, have no place.
+    """
     if made["status"] != "graded":
         return WITHOUT_GRADE["incomplete"]
     if made["provenance"].get("lab_sha256") != lab_sha256:
@@ -118,13 +128,13 @@ def verified(entry: Entry, lab: Lab, lab_sha256: str) -> Standing | str:
         return NOT_CORRECT
     if any(f["kind"] == "cheat" for c in checks.values() for f in c["findings"]):
         return NOT_CORRECT
-    return _measured(entry, made, lab)
+    return _measured(made, lab)
 
 
-def _measured(entry: Entry, made: GradeJson, lab: Lab) -> Standing | str:
+def _measured(made: GradeJson, lab: Lab) -> Standing | str:
     """Return what a correct submission is ranked by, of what its student reads too."""
     cost, speed = public_cost(made, lab), public_speed(made)
-    standing = Standing(cost, received=entry.received, submission=entry.submission or 0)
+    standing = Standing(cost)
     if speed is not None:
         measured = speed["measurements"]
         if measured.get("review"):

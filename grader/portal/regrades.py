@@ -7,11 +7,10 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Form, HTTPException, Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 
-from grader.faults import LabFault
 from grader.gradebook.values import Regrade
 from grader.portal.requests import Visitor, is_id, require_form, site_of, visitor
 from grader.portal.site import Site
-from grader.portal.work import lab_of, refused, required
+from grader.portal.work import lab_of, refusing, required
 
 router = APIRouter(include_in_schema=False)
 
@@ -60,11 +59,9 @@ def start_regrade(
     site = site_of(request)
     lab_of(site, name)
     why = required(reason, "a regrade needs a reason")
-    try:
+    with refusing():
         named = students.replace(",", " ").split()
         made = site.book.teaching.start_regrade(name, named, me.person.email, why)
-    except LabFault as fault:
-        raise refused(fault) from None
     return RedirectResponse(f"/regrades/{made.id}", 303)
 
 
@@ -74,10 +71,8 @@ def retry_regrade(request: Request, me: Signed, number: int, form: Text) -> Resp
     require_form(request, form, me)
     site = site_of(request)
     _regrade(site, number)
-    try:
+    with refusing():
         site.book.retry_regrade(number, me.person.email)
-    except LabFault as fault:
-        raise refused(fault) from None
     return RedirectResponse(f"/regrades/{number}", 303)
 
 
@@ -91,8 +86,6 @@ def decide_regrade(
     if decision not in ("adopt", "reject"):
         raise HTTPException(422, "choose to adopt or to reject")
     _regrade(site, number)
-    try:
+    with refusing():
         site.book.teaching.end_regrade(number, me.person.email, adopt=decision == "adopt")
-    except LabFault as fault:
-        raise refused(fault) from None
     return RedirectResponse(f"/regrades/{number}", 303)

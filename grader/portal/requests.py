@@ -27,7 +27,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from grader import dataclass
 from grader.faults import MachineFault, StudentFault
 from grader.gradebook.people import Person
-from grader.portal.access import Right, may_see, right_of
+from grader.portal.access import Right, may_see, right_of, scope_of
 from grader.portal.site import Site, unmasked
 
 COOKIE = "warpgrade"
@@ -217,7 +217,8 @@ def visitor(request: Request) -> Visitor:
 
     Raises:
         SignInNeeded: Nobody has signed in.
-        HTTPException: The role may not use the route, or a form is not of this session.
+        HTTPException: The role may not use the route, a form is not of this session, or a token
+            has not the scope.
     """
     found = visitor_of(request)
     if found is None:
@@ -225,18 +226,28 @@ def visitor(request: Request) -> Visitor:
     right = right_of(found.person, request.scope["route"].name)
     if right is None:
         raise HTTPException(403, "your role may not do this")
-    if request.method not in ("GET", "HEAD"):
+    is_api = request.url.path.startswith("/api/")
+    changes = request.method not in ("GET", "HEAD")
+    if changes:
         if found.viewer is not None and request.scope["route"].name not in VIEW_ROUTES:
             raise HTTPException(403, "you look as a student: nothing can be changed")
         if found.session:
             require_own_origin(request)
-            if request.url.path.startswith("/api/") and "origin" not in request.headers:
+            if is_api and "origin" not in request.headers:
                 raise HTTPException(403, "send a token: the API has no forms")
-        elif "submit" not in found.scopes:
-            raise HTTPException(403, "the token has no scope `submit`")
-    elif not found.session and "read" not in found.scopes:
-        raise HTTPException(403, "the token has no scope `read`")
+        elif not is_api:
+            raise HTTPException(403, "a token sends no forms: use the API")
+    scope = scope_of(right, changes=changes)
+    if not found.session and scope not in found.scopes:
+        raise HTTPException(
+            403, f"the token has no scope `{scope}`: make another one on the page Account"
+        )
     return found
+
+
+def may_read(sender: Visitor) -> bool:
+    """Whether what a change answers may tell more than that it is made: tokens have scopes."""
+    return bool(sender.session) or "read" in sender.scopes
 
 
 def require_own_origin(request: Request) -> None:

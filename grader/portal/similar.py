@@ -54,7 +54,7 @@ class Comparisons:
 
     def of(self, lab: str) -> Comparison:
         """Return the comparison of a lab; the first call starts it. A failure is told once."""
-        entries = self._site.book.entries(lab, course=self._site.course)
+        entries = self._site.counted(lab)
         teams = self._site.book.groups.members(lab).items()
         key = (
             *(one.submission for one in entries if one.submission is not None),

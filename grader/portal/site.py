@@ -8,7 +8,7 @@ import math
 import secrets
 import smtplib
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import field
 from datetime import UTC, datetime
 from email.message import EmailMessage
@@ -27,10 +27,13 @@ from grader import dataclass
 from grader.faults import MachineFault
 from grader.gradebook.book import Gradebook
 from grader.gradebook.course import Course
+from grader.gradebook.derived import Derived, Kept
 from grader.gradebook.people import Person
 from grader.gradebook.policy import Release
+from grader.gradebook.values import Entry
 from grader.labs.model import Lab
 from grader.portal.access import may_see, right_of
+from grader.portal.ranking import Place, Standing
 from grader.portal.task.handouts import Handouts
 from grader.reports.page.write import page_environment
 from grader.reports.printable import printable
@@ -64,6 +67,8 @@ class Site:
     """One course on one server; safe to share between threads.
 
     Attributes:
+        boards: The leaderboards of the labs, as those see them who may know everything.
+        results: What the grades of each lab are ranked by.
         sections_seconds: How long the students' sections and the platforms' origins are kept
             between two reads.
     """
@@ -79,6 +84,10 @@ class Site:
         self._sections: tuple[float, Mapping[str, str]] = (-math.inf, {})
         self._origins: tuple[float, tuple[str, ...]] = (-math.inf, ())
         self.zone = ZoneInfo(course.timezone)
+        self._scores = Derived(lambda made: (float(made["score"]), float(made["judged_max"])))
+        self._counted = Kept[Sequence[Entry]]()
+        self.boards = Kept[tuple[Place, ...]]()
+        self.results = Kept[Derived[Standing | str]]()
 
     @cached_property
     def handouts(self) -> Handouts:
@@ -186,6 +195,17 @@ class Site:
         name = name.replace("\\", "/").rpartition("/")[2] or f"{lab.name}.cu"
         submission = open_submission(data, name, Wanted.by(lab))
         return Upload(submission.name, submission.data)
+
+    def counted(self, lab: str) -> Sequence[Entry]:
+        """Return what counts for each student of a lab, without the grades."""
+        return self._counted.of(
+            lab, self.book.views.state(lab),
+            lambda: self.book.views.entries(lab, self._scores, self.course),
+        )  # fmt: skip
+
+    def entry(self, lab: str, student: str) -> Entry:
+        """Return what counts for one student of a lab, without the grade."""
+        return self.book.views.entries(lab, self._scores, self.course, [student])[0]
 
     @property
     def sections(self) -> Mapping[str, str]:

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from typing import Annotated
 from urllib.parse import quote
 
 from fastapi import APIRouter, Depends, Form, HTTPException, Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 
-from grader.faults import LabFault
-from grader.gradebook.course_schema import read_moment
-from grader.gradebook.people import Person
 from grader.gradebook.policy import Release
 from grader.gradebook.values import Entry, ExtensionRow
 from grader.portal.history import history_of
@@ -23,8 +19,15 @@ from grader.portal.requests import (
     site_of,
     visitor,
 )
-from grader.portal.site import Site
-from grader.portal.work import handed_lines, lab_line, lab_of, refused, required
+from grader.portal.work import (
+    handed_lines,
+    lab_line,
+    lab_of,
+    moment_of,
+    person_of,
+    refusing,
+    required,
+)
 
 router = APIRouter(include_in_schema=False)
 
@@ -39,14 +42,12 @@ def class_page(request: Request, me: Signed, name: str) -> Response:
     site = site_of(request)
     own = lab_of(site, name)
     entries = [
-        entry
-        for entry in site.book.entries(name, course=site.course)
-        if site.covers(me.person, "class_page", entry.student)
+        entry for entry in site.counted(name) if site.covers(me.person, "class_page", entry.student)
     ]
     page = site.page(
         "class.html", me=me, lab=own, entries=entries, sections=site.sections,
         extensions=site.book.extensions(name), tally=_tally(entries), release=site.release(name),
-        held=site.holds(name),
+        held=site.holds(name), unbuilt=site.handouts.unbuilt([own]),
     )  # fmt: skip
     return HTMLResponse(page)
 
@@ -62,7 +63,7 @@ def student_page(request: Request, me: Signed, student: str) -> Response:
     """Show all labs of one student."""
     require_student(request, me, student)
     site = site_of(request)
-    person = _person(site, student)
+    person = person_of(site, student)
     lines = [lab_line(site, me, name, student) for name in site.labs]
     handed = {line.lab.name: handed_lines(site, me, line) for line in lines}
     results = {
@@ -76,14 +77,6 @@ def student_page(request: Request, me: Signed, student: str) -> Response:
     return HTMLResponse(page)
 
 
-def _person(site: Site, student: str) -> Person:
-    """Return a student of the course. Raises 404."""
-    person = site.people.person(f"student:{student}")
-    if person is None:
-        raise HTTPException(404, "there is no such page")
-    return person
-
-
 def _to_student(student: str) -> RedirectResponse:
     return RedirectResponse(f"/students/{quote(student, safe='')}", 303)
 
@@ -94,7 +87,7 @@ def view_as(request: Request, me: Signed, student: str, form: Text) -> Response:
     require_form(request, form, me)
     require_student(request, me, student)
     site = site_of(request)
-    _person(site, student)
+    person_of(site, student)
     answer = RedirectResponse("/", 303)
     answer.set_cookie(
         VIEW_COOKIE, quote(student, safe=""), httponly=True, samesite="lax",
@@ -129,16 +122,14 @@ def extend(
     require_student(request, me, student)
     if not all(site.covers(me.person, "extend", one) for one in whom[1:]):
         raise HTTPException(422, "the group has students of another section")
-    moment = _moment(site, due) if due else None
+    moment = moment_of(site, due) if due else None
     why = required(reason, "an extension needs a reason")
-    try:
+    with refusing():
         if len(whom) == 1:
             site.book.extend(name, student, moment, me.person.email, why)
         else:
             rows = [ExtensionRow(name, one, moment, why) for one in whom]
             site.book.extend_all(rows, me.person.email)
-    except LabFault as fault:
-        raise refused(fault) from None
     return _to_student(student)
 
 
@@ -152,7 +143,7 @@ def points(
     site = site_of(request)
     lab_of(site, name)
     require_student(request, me, student)
-    _person(site, student)
+    person_of(site, student)
     try:
         value = float(points) if points.strip() else None
     except ValueError:
@@ -160,18 +151,9 @@ def points(
     if value is not None and not 0 <= value <= MOST_POINTS:
         raise HTTPException(422, f"points are from 0 to {MOST_POINTS:g}")
     why = required(reason, "points that are set need a reason")
-    try:
+    with refusing():
         site.book.override(name, student, value, me.person.email, why)
-    except LabFault as fault:
-        raise HTTPException(422, fault.what) from None
     return _to_student(student)
-
-
-def _moment(site: Site, text: str) -> datetime:
-    try:
-        return site.course.moment(read_moment(text))
-    except ValueError:
-        raise HTTPException(422, "write the time as 2027-03-28 23:59") from None
 
 
 @router.post("/class/{name}/release", name="release")
@@ -187,6 +169,6 @@ def release(
         raise HTTPException(422, "choose when the grades are released")
     rule = {"now": Release(site.now()), "hold": Release(held=True)}.get(when)
     if when == "from":
-        rule = Release(_moment(site, moment))
+        rule = Release(moment_of(site, moment))
     site.book.teaching.set_release(name, rule, me.person.email, reason.strip())
     return RedirectResponse(f"/class/{name}", 303)

@@ -20,7 +20,7 @@ from grader.portal.requests import (
     site_of,
     visitor,
 )
-from grader.portal.work import is_held, refused, stored_of
+from grader.portal.work import is_held, refusing, stored_of
 
 router = APIRouter(include_in_schema=False)
 
@@ -79,10 +79,9 @@ def asked(request: WebRequest, me: Visitor, number: int, body: str) -> int:
     if is_held(site, me, stored.lab):
         raise HTTPException(422, "the grades of this lab are not released yet")
     limits_of(request).spend(("message", me.person.who))
-    try:
-        return site.book.teaching.ask(number, body, me.person.email)
-    except LabFault as fault:
-        raise refused(fault) from None
+    with refusing():
+        made = site.book.teaching.ask(number, body, me.person.email)
+    return made
 
 
 @router.post("/requests/{number}/messages", name="reply")
@@ -91,12 +90,10 @@ def reply(request: WebRequest, me: Signed, number: int, form: Form_, body: Text)
     require_form(request, form, me)
     one = request_of(request, me, number)
     limits_of(request).spend(("message", me.person.who))
-    try:
+    with refusing():
         site_of(request).book.teaching.reply(
             one.id, body, me.person.email, staff=me.person.is_staff
         )
-    except LabFault as fault:
-        raise refused(fault) from None
     return RedirectResponse(f"/requests/{number}", 303)
 
 
@@ -105,10 +102,8 @@ def close_request(request: WebRequest, me: Signed, number: int, form: Form_) -> 
     """Close a request."""
     require_form(request, form, me)
     one = request_of(request, me, number)
-    try:
+    with refusing():
         site_of(request).book.teaching.close(one.id, me.person.email)
-    except LabFault as fault:
-        raise refused(fault) from None
     return RedirectResponse(f"/requests/{number}", 303)
 
 
@@ -122,10 +117,8 @@ def comment(
     stored_of(request, me, number)
     if line and not (line.isascii() and line.isdecimal()):
         raise HTTPException(422, "write the number of a line, or leave it empty")
-    try:
+    with refusing():
         made = site_of(request).book.teaching.comment(number, int(line or 0), body, me.person.email)
-    except LabFault as fault:
-        raise refused(fault) from None
     return RedirectResponse(f"/submissions/{number}#comment-{made}", 303)
 
 
@@ -136,10 +129,8 @@ def remove_comment(
     """Remove a comment; the audit keeps it."""
     require_form(request, form, me)
     stored_of(request, me, number)
-    try:
+    with refusing(404):
         if not is_id(comment_id):
             raise LabFault("there is no such comment")
         site_of(request).book.teaching.remove_comment(number, comment_id, me.person.email)
-    except LabFault as fault:
-        raise HTTPException(404, fault.what) from None
     return RedirectResponse(f"/submissions/{number}", 303)

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
+from datetime import datetime
 from typing import Any
 
 from fastapi import HTTPException, Request
 
 from grader import dataclass
 from grader.faults import LabFault, StudentFault
+from grader.gradebook.course_schema import read_moment
+from grader.gradebook.people import Person
 from grader.gradebook.policy import LabPolicy, lateness, within_attempts
 from grader.gradebook.progress import Waiting
 from grader.gradebook.values import Entry, GradeJson, Handed, StoredSubmission, verdict
@@ -80,6 +84,14 @@ def lab_of(site: Site, name: str) -> Lab:
     return site.labs[name]
 
 
+def person_of(site: Site, student: str) -> Person:
+    """Return a student of the course. Raises 404."""
+    person = site.people.person(f"student:{student}")
+    if person is None:
+        raise HTTPException(404, "there is no such page")
+    return person
+
+
 def stored_of(request: Request, me: Visitor, number: int) -> StoredSubmission:
     """Return a submission that a person may see: of a group's, everybody in it. Raises 404."""
     site = site_of(request)
@@ -134,7 +146,7 @@ def is_held(site: Site, me: Visitor, lab: str) -> bool:
 
 def lab_line(site: Site, me: Visitor, name: str, student: str) -> LabLine:
     """Return the line of a lab in a student's overview, as a person may see it."""
-    entry = site.book.entry(name, student, course=site.course)
+    entry = site.entry(name, student)
     if is_held(site, me, name):
         entry = _concealed(entry)
     mates = site.book.groups.mates(name, student)
@@ -253,9 +265,26 @@ def refusal(fault: StudentFault | LabFault) -> str:
     return f"{fault.what}: {fault.fix}" if fault.fix else fault.what
 
 
-def refused(fault: StudentFault | LabFault) -> HTTPException:
-    """Return the answer for a change that is not possible."""
-    return HTTPException(422, refusal(fault))
+@contextmanager
+def refusing(code: int = 422) -> Iterator[None]:
+    """Answer with the reason where the block makes a change that is not possible.
+
+    Raises:
+        HTTPException: `code`, in place of LabFault and StudentFault.
+    """
+    try:
+        yield
+    except (LabFault, StudentFault) as fault:
+        raise HTTPException(code, refusal(fault)) from None
+
+
+def moment_of(site: Site, text: str) -> datetime:
+    """Return a time that staff wrote in the course's time zone. Raises 422."""
+    try:
+        return site.course.moment(read_moment(text))
+    except (ValueError, LabFault) as error:
+        why = error.what if isinstance(error, LabFault) else str(error)
+        raise HTTPException(422, f"write the time as 2027-03-28 23:59: {why}") from None
 
 
 def required(reason: str, what: str) -> str:

@@ -6,6 +6,7 @@ the database, share one queue, and a worker that was killed loses nothing.
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -26,7 +27,11 @@ from grader.grading.pipeline import Progress
 from grader.labs.model import Lab
 
 POLL_SECONDS = 0.05
-"""Seconds between two looks at an empty queue: the delay of the first step of a grading."""
+"""Seconds between two looks for a new event: the delay of the first step of a grading."""
+
+LOOK_SECONDS = 1.0
+"""Seconds between two looks at the whole queue without one: leases end, and regrades begin, without
+an event."""
 
 REST_SECONDS = 30.0
 """Seconds without work after MAX_CONSECUTIVE_FAULTS: the machine is broken, others may not be."""
@@ -119,6 +124,7 @@ class Worker:
         self._book, self._labs, self._say, self._perform = book, labs, say, perform
         self._ended = threading.Event()
         self._choosing = threading.Lock()
+        self._newest, self._looked = -1, -math.inf
         self._faults = 0
 
     def run(self, jobs: int) -> None:
@@ -151,10 +157,8 @@ class Worker:
         while not self._ended.is_set():
             try:
                 found = self._next(leases, worker)
-                if found is None:
-                    self._ended.wait(POLL_SECONDS)
-                    continue
-                self._grade(leases, *found)
+                if found is not None:
+                    self._grade(leases, *found)
             except MachineFault as fault:  # the gradebook's: it may be reached again
                 self._say(str(fault))
                 self._ended.wait(REST_SECONDS / 10)
@@ -169,15 +173,28 @@ class Worker:
     def _next(self, leases: Leases, worker: str) -> tuple[Waiting, str] | None:
         """Claim the first submission that nobody else grades; those of regrades come last.
 
+        Without one, wait for POLL_SECONDS: one thread asks the database, the others wait for it.
+        The number of the newest event is quick to read, the queue of a large course is not.
+
         Returns:
             The submission, and the name of the regrade's proposal or "".
         """
         with self._choosing:
-            for one, proposal in self._queue():
-                if one.stopped or leases.holds(one.id):
-                    continue
-                if leases.claim(one.id, self._labs[one.lab].key, worker, proposal):
-                    return one, proposal
+            newest = self._book.progress.newest()
+            if newest != self._newest or time.monotonic() - self._looked >= LOOK_SECONDS:
+                if found := self._claimed(leases, worker):
+                    return found
+                self._newest, self._looked = newest, time.monotonic()
+            self._ended.wait(POLL_SECONDS)
+        return None
+
+    def _claimed(self, leases: Leases, worker: str) -> tuple[Waiting, str] | None:
+        """Return the first of the queue that can be claimed, and claim it."""
+        for one, proposal in self._queue():
+            if one.stopped or leases.holds(one.id):
+                continue
+            if leases.claim(one.id, self._labs[one.lab].key, worker, proposal):
+                return one, proposal
         return None
 
     def _queue(self) -> Iterator[tuple[Waiting, str]]:

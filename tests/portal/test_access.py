@@ -10,88 +10,92 @@ import json
 from collections.abc import Callable
 
 import pytest
+from limits import parse
 
 from grader.gradebook.lti import Lti, NewRegistration
+from grader.gradebook.people import SCOPES
 from grader.portal.access import ANYONE, RULES
+from grader.portal.requests import LIMITS
 from tests.portal.made import LAB, Served, Visit, source
 
-# route: method, path, and the answers to: nobody, Ada, Ben (same section), Cyd, the TA of A, the
-# instructor, the observer. S: 2xx, or a redirect that is the answer; 303: to the sign-in; N: 404;
-# F: 403.
+# route: method, path, the scope that a token needs, and the answers to: nobody, Ada, Ben (same
+# section), Cyd, the TA of A, the instructor, the observer. S: 2xx, or a redirect that is the
+# answer; 303: to the sign-in; N: 404; F: 403. `form`: only a session sends it, whatever scopes a
+# token has. What changes the things of others needs `teach`.
 TABLE = """
-home               GET   /                                 303 S S S S S S
-account            GET   /account                          303 S S S S S S
-new_token          POST  /account/tokens                   303 S S S S S S
-revoke_token       POST  /account/tokens/1/revoke          303 N N N N N N
-lab                GET   /labs/{lab}?student=ada           303 S N N S S S
-submit             POST  /labs/{lab}/submissions           303 S S S F F F
-submission         GET   /submissions/{id}                 303 S N N S S S
-submission_source  GET   /submissions/{id}/source          303 S N N S S S
-submission_events  GET   /submissions/{id}/events          303 S N N S S S
-compare            GET   /compare?a={id}&b={second}        303 S N N S S S
-api_compare        GET   /api/v1/compare?a={id}&b={second} 401 S N N S S S
-class_page         GET   /class/{lab}                      303 F F F S S S
-student_page       GET   /students/ada                     303 F F F S S S
-similar            GET   /class/{lab}/similar              303 F F F S S S
-similar_pair       GET   /class/{lab}/similar/{id}/{id}    303 F F F N N N
-extend             POST  /class/{lab}/extensions           303 F F F S S F
-skeleton           GET   /labs/{lab}/skeleton              303 S S S S S S
-handout_figure     GET   /labs/{lab}/handout/1.svg         303 S S S S S S
-api_files          GET   /api/v1/labs/{lab}/files          401 S S S S S S
-groups             GET   /class/{lab}/groups               303 F F F S S S
-set_group          POST  /class/{lab}/groups               303 F F F S S F
-queue              GET   /queue                            303 F F F S S S
-health             GET   /health                           303 F F F S S S
-retry              POST  /queue/{lab}/retry                303 F F F S S F
-audit              GET   /audit                            303 F F F F S F
-requests           GET   /requests                         303 S S S S S S
-request_page       GET   /requests/1                       303 S N N S S S
-ask                POST  /submissions/{second}/requests    303 S N N F F F
-reply              POST  /requests/1/messages              303 S N N S S F
-comment            POST  /submissions/{id}/comments        303 F F F S S F
-remove_comment     POST  /submissions/{id}/comments/{one}/remove  303 F F F S S F
-close_request      POST  /requests/{one}/close             303 F F F S S F
-release            POST  /class/{lab}/release              303 F F F F S F
-points             POST  /class/{lab}/points               303 F F F S S F
-choose             POST  /labs/{lab}/choice                303 422 N N F F F
-regrades           GET   /regrades                         303 F F F F S S
-regrade_page       GET   /regrades/{one}                   303 F F F F S S
-start_regrade      POST  /class/{lab}/regrades             303 F F F F S F
-decide_regrade     POST  /regrades/{one}/decision          303 F F F F S F
-retry_regrade      POST  /regrades/{one}/retry             303 F F F F S F
-view_as            POST  /students/ada/view                303 F F F S S F
-end_view           POST  /view/end                         303 S S S S S S
-sign_out           POST  /sign-out                         303 S S S S S S
-board              GET   /labs/{lab}/board                 303 S S S S S S
-join_board         POST  /labs/{lab}/board                 303 S S S F F F
-leave_board        POST  /labs/{lab}/board/leave           303 S S S F F F
-moderate_entry     POST  /labs/{lab}/board/entries         303 F F F S S F
-api_board          GET   /api/v1/labs/{lab}/board          401 S S S S S S
-api_join_board     POST  /api/v1/labs/{lab}/board          401 S S S F F F
-api_leave_board    DELETE /api/v1/labs/{lab}/board         401 S S S F F F
-api_me             GET   /api/v1/me                        401 S S S S S S
-api_labs           GET   /api/v1/labs                      401 S S S S S S
-api_submit         POST  /api/v1/labs/{lab}/submissions    401 S S S F F F
-api_submissions    GET   /api/v1/labs/{lab}/submissions    401 S S S F F F
-api_submission     GET   /api/v1/submissions/{id}          401 S N N S S S
-api_requests       GET   /api/v1/submissions/{id}/requests 401 S N N S S S
-api_ask            POST  /api/v1/submissions/{second}/requests 401 S N N F F F
-api_health         GET   /api/v1/health                    401 F F F S S S
-api_retry          POST  /api/v1/labs/{lab}/retry          401 F F F S S F
-api_similar        GET   /api/v1/labs/{lab}/similar        401 F F F S S S
-api_extensions     GET   /api/v1/labs/{lab}/extensions     401 F F F S S S
-api_extend         POST  /api/v1/labs/{lab}/extensions     401 F F F S S F
-api_groups         GET   /api/v1/labs/{lab}/groups         401 F F F S S S
-api_set_group      POST  /api/v1/labs/{lab}/groups         401 F F F S S F
-api_events         GET   /api/v1/submissions/{id}/events   401 S N N S S S
-lti_platforms      GET   /lti/platforms                    303 F F F F S F
-lti_add            POST  /lti/platforms                    303 F F F F S F
-lti_remove         POST  /lti/platforms/{one}/remove       303 F F F F S F
-lti_deploy         POST  /lti/platforms/{one}/deployments  303 F F F F S F
-lti_undeploy       POST  /lti/platforms/deployments/{one}/remove  303 F F F F S F
-lti_invite         POST  /lti/invitations                  303 F F F F S F
-lti_repoint        POST  /lti/links/{one}                  303 F F F F S F
-lti_forget         POST  /lti/people/{one}/forget          303 F F F F S F
+home               GET    /                                       read   303 S S S S S S
+account            GET    /account                                read   303 S S S S S S
+new_token          POST   /account/tokens                         form   303 S S S S S S
+revoke_token       POST   /account/tokens/1/revoke                form   303 N N N N N N
+lab                GET    /labs/{lab}?student=ada                 read   303 S N N S S S
+submit             POST   /labs/{lab}/submissions                 form   303 S S S F F F
+submission         GET    /submissions/{id}                       read   303 S N N S S S
+submission_source  GET    /submissions/{id}/source                read   303 S N N S S S
+submission_events  GET    /submissions/{id}/events                read   303 S N N S S S
+compare            GET    /compare?a={id}&b={second}              read   303 S N N S S S
+api_compare        GET    /api/v1/compare?a={id}&b={second}       read   401 S N N S S S
+class_page         GET    /class/{lab}                            read   303 F F F S S S
+student_page       GET    /students/ada                           read   303 F F F S S S
+similar            GET    /class/{lab}/similar                    read   303 F F F S S S
+similar_pair       GET    /class/{lab}/similar/{id}/{id}          read   303 F F F N N N
+extend             POST   /class/{lab}/extensions                 form   303 F F F S S F
+skeleton           GET    /labs/{lab}/skeleton                    read   303 S S S S S S
+handout_figure     GET    /labs/{lab}/handout/1.svg               read   303 S S S S S S
+api_files          GET    /api/v1/labs/{lab}/files                read   401 S S S S S S
+groups             GET    /class/{lab}/groups                     read   303 F F F S S S
+set_group          POST   /class/{lab}/groups                     form   303 F F F S S F
+queue              GET    /queue                                  read   303 F F F S S S
+health             GET    /health                                 read   303 F F F S S S
+retry              POST   /queue/{lab}/retry                      form   303 F F F S S F
+audit              GET    /audit                                  read   303 F F F F S F
+requests           GET    /requests                               read   303 S S S S S S
+request_page       GET    /requests/1                             read   303 S N N S S S
+ask                POST   /submissions/{second}/requests          form   303 S N N F F F
+reply              POST   /requests/1/messages                    form   303 S N N S S F
+comment            POST   /submissions/{id}/comments              form   303 F F F S S F
+remove_comment     POST   /submissions/{id}/comments/{one}/remove form   303 F F F S S F
+close_request      POST   /requests/{one}/close                   form   303 F F F S S F
+release            POST   /class/{lab}/release                    form   303 F F F F S F
+points             POST   /class/{lab}/points                     form   303 F F F S S F
+choose             POST   /labs/{lab}/choice                      form   303 422 N N F F F
+regrades           GET    /regrades                               read   303 F F F F S S
+regrade_page       GET    /regrades/{one}                         read   303 F F F F S S
+start_regrade      POST   /class/{lab}/regrades                   form   303 F F F F S F
+decide_regrade     POST   /regrades/{one}/decision                form   303 F F F F S F
+retry_regrade      POST   /regrades/{one}/retry                   form   303 F F F F S F
+view_as            POST   /students/ada/view                      form   303 F F F S S F
+end_view           POST   /view/end                               form   303 S S S S S S
+sign_out           POST   /sign-out                               form   303 S S S S S S
+board              GET    /labs/{lab}/board                       read   303 S S S S S S
+join_board         POST   /labs/{lab}/board                       form   303 S S S F F F
+leave_board        POST   /labs/{lab}/board/leave                 form   303 S S S F F F
+moderate_entry     POST   /labs/{lab}/board/entries               form   303 F F F S S F
+api_board          GET    /api/v1/labs/{lab}/board                read   401 S S S S S S
+api_join_board     POST   /api/v1/labs/{lab}/board                submit 401 S S S F F F
+api_leave_board    DELETE /api/v1/labs/{lab}/board                submit 401 S S S F F F
+api_me             GET    /api/v1/me                              read   401 S S S S S S
+api_labs           GET    /api/v1/labs                            read   401 S S S S S S
+api_submit         POST   /api/v1/labs/{lab}/submissions          submit 401 S S S F F F
+api_submissions    GET    /api/v1/labs/{lab}/submissions          read   401 S S S F F F
+api_submission     GET    /api/v1/submissions/{id}                read   401 S N N S S S
+api_requests       GET    /api/v1/submissions/{id}/requests       read   401 S N N S S S
+api_ask            POST   /api/v1/submissions/{second}/requests   submit 401 S N N F F F
+api_health         GET    /api/v1/health                          read   401 F F F S S S
+api_retry          POST   /api/v1/labs/{lab}/retry                teach  401 F F F S S F
+api_similar        GET    /api/v1/labs/{lab}/similar              read   401 F F F S S S
+api_extensions     GET    /api/v1/labs/{lab}/extensions           read   401 F F F S S S
+api_extend         POST   /api/v1/labs/{lab}/extensions           teach  401 F F F S S F
+api_groups         GET    /api/v1/labs/{lab}/groups               read   401 F F F S S S
+api_set_group      POST   /api/v1/labs/{lab}/groups               teach  401 F F F S S F
+api_events         GET    /api/v1/submissions/{id}/events         read   401 S N N S S S
+lti_platforms      GET    /lti/platforms                          read   303 F F F F S F
+lti_add            POST   /lti/platforms                          form   303 F F F F S F
+lti_remove         POST   /lti/platforms/{one}/remove             form   303 F F F F S F
+lti_deploy         POST   /lti/platforms/{one}/deployments        form   303 F F F F S F
+lti_undeploy       POST   /lti/platforms/deployments/{one}/remove form   303 F F F F S F
+lti_invite         POST   /lti/invitations                        form   303 F F F F S F
+lti_repoint        POST   /lti/links/{one}                        form   303 F F F F S F
+lti_forget         POST   /lti/people/{one}/forget                form   303 F F F F S F
 """
 PEOPLE = ("", "ada", "ben", "cyd", "ta", "lead", "watch")
 ROWS = [line.split() for line in TABLE.strip().splitlines()]
@@ -208,7 +212,7 @@ def test_route_answers_as_the_table_says(
     row: list[str], shared: Served, numbers: tuple[int, int],
     visits: Callable[[str, bool], Visit],
 ) -> None:  # fmt: skip
-    route, method, path, *expected = row
+    route, method, path, _, *expected = row
     seen = []
     for who in PEOPLE:
         one = one_of(route, shared, numbers[route == "close_request"])
@@ -242,6 +246,54 @@ def test_route_answers_as_the_table_says(
 def test_every_route_has_a_row() -> None:
     assert {row[0] for row in ROWS} == set(RULES)
     assert not ANYONE & set(RULES)
+    assert {row[3] for row in ROWS} == {*SCOPES, "form"}
+
+
+@pytest.mark.parametrize("row", ROWS, ids=[row[0] for row in ROWS])
+def test_a_token_needs_the_scope_of_the_table(
+    row: list[str], shared: Served, numbers: tuple[int, int], programs: dict[str, list[Visit]],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    """Each person who may use the route asks with each scope alone."""
+    monkeypatch.setitem(LIMITS, "token", parse("100000/minute"))
+    route, method, path, scope, *answers = row
+    where = path.format(lab=LAB, id=numbers[0], second=numbers[1], one=0)
+    for who, answer in zip(PEOPLE, answers, strict=True):
+        if not who or answer == "F":
+            continue
+        for own, program in zip(SCOPES, programs[who], strict=True):
+            said = program.ask(method, where, b"{}", Content_Type="application/json").text
+            assert ("sends no forms" in said) == (scope == "form"), (who, own, said)
+            lacks = scope not in (own, "form")
+            assert (f"no scope `{scope}`" in said) == lacks, (who, own, said)
+
+
+@pytest.fixture(scope="module")
+def programs(shared: Served) -> dict[str, list[Visit]]:
+    """For each person a program with each scope alone."""
+    return {
+        who: [shared.program(f"{who}@example.org", scope) for scope in SCOPES]
+        for who in PEOPLE
+        if who
+    }
+
+
+def test_what_teaches_needs_its_scope_also_of_older_tokens(shared: Served) -> None:
+    """Tokens from before `teach` keep `read` and `submit`, which change nothing of others."""
+    body = json.dumps(JSON["api_extend"]).encode()
+    where, kind = f"/api/v1/labs/{LAB}/extensions", {"Content_Type": "application/json"}
+    older = shared.program("lead@example.org", "read", "submit")
+    assert (
+        older.get(where).code == 200 and "no scope `teach`" in older.ask("POST", where, body).text
+    )
+    writer = shared.program("lead@example.org", "teach")
+    made = writer.ask("POST", where, body, **kind)
+    assert (made.code, made.json) == (201, []), "what it changes, it may not read"
+    assert writer.get(where).code == 403
+    page = shared.signed_in("ada@example.org").get("/account").text
+    assert 'value="submit"' in page and 'value="teach"' not in page
+    page = shared.signed_in("ta@example.org").get("/account").text
+    assert 'value="teach">' in page and 'value="submit"' not in page, "not unless it is chosen"
 
 
 @pytest.mark.parametrize("number", ["0", "99999", "-1", "9223372036854775807", "1e3", "x", "%00"])

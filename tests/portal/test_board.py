@@ -14,12 +14,14 @@ import pytest
 from grader.batch.task import Answer, BatchOptions, grade_task
 from grader.cli import app
 from grader.faults import LabFault
-from grader.gradebook import entries
+from grader.gradebook import derived, entries
 from grader.gradebook.board import Marks, folded, read_pseudonym
 from grader.gradebook.policy import Release
 from grader.gradebook.values import read_grade
 from grader.labs.reading import lab_digest
+from grader.portal.boards import whole_board
 from grader.portal.marks import measure_marks
+from grader.portal.site import Site
 from grader.portal.worker import GradedLab
 from tests.portal.made import COURSE, LAB, Served, served, source, verified_grade
 
@@ -153,19 +155,30 @@ def test_staff_hide_and_show_an_entry_with_a_reason(board: Served) -> None:
     assert board.book.verify().problems == ()
 
 
-def test_only_the_grades_of_members_are_read(
+def test_each_grade_that_counts_is_read_once(
     board: Served, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Once for the points and once for the place; no view reads any of them again."""
     read: list[int] = []
 
     def counted(attempt: int, *more: Any) -> Any:
         read.append(attempt)
         return read_grade(attempt, *more)
 
-    monkeypatch.setattr(entries, "read_grade", counted)
-    board.book.board.standings(LAB, board.site.course)
-    sent = [one.id for who in ("ada", "ben") for one in board.book.history(LAB, who)]
-    assert len(read) == len(sent) == 4 and board.book.history(LAB, "cyd")
+    for module in (entries, derived):
+        monkeypatch.setattr(module, "read_grade", counted)
+    course = board.site.course
+    site = Site(course, board.site.labs, board.book, "http://x", lambda person, address: None)
+    lab = site.labs[LAB]
+    places = whole_board(site, lab)
+    counting = {one.attempt for one in site.counted(LAB) if one.attempt is not None}
+    assert len(counting) >= 2 and set(read) == counting and len(read) <= 2 * len(counting)
+    read.clear()
+    assert whole_board(site, lab) == places and not read
+    board.book.board.leave(LAB, "ben", "ben")
+    assert len(whole_board(site, lab)) == len(places) - 1 and not read, "another state, no grade"
+    board.book.board.join(LAB, "ben", "owl_2", "ben")
+    assert whole_board(site, lab) == places and not read
 
 
 def test_the_api_shows_pseudonyms_to_everybody(board: Served) -> None:

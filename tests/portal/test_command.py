@@ -7,9 +7,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import uvicorn
 
+from grader.cli import portal as commands
+from grader.portal.task.handouts import built_page
 from tests.command import grader
-from tests.portal.made import LAB, Served, source, until, working
+from tests.portal.made import LAB, Served, served, source, until, working
 
 
 @pytest.fixture
@@ -81,3 +84,27 @@ def test_accounts_tokens_and_extensions(course: Served) -> None:
     assert grader("portal", "extend", LAB, "ada", "none", *due[1:]).code == 0
     assert course.book.extensions(LAB) == {}
     assert course.book.verify().problems == ()
+
+
+def test_serve_says_which_handouts_are_not_built(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """On the terminal and to staff; once a page is built, neither says so any more."""
+    monkeypatch.setattr(uvicorn, "run", lambda app, **given: None)
+    told = f"Students see no handout of {LAB}. Build them with:"
+    with served(tmp_path) as course:
+        lead, ada = (course.signed_in(f"{who}@example.org") for who in ("lead", "ada"))
+        assert commands.serve(course=tmp_path, jobs=0) == 0
+        said = capsys.readouterr().err
+        assert told in said and f"grader portal handouts --course {tmp_path}" in "".join(
+            line.strip() + " " for line in said.splitlines()
+        ).replace("  ", " ")
+        assert "handout of this lab is not built" in lead.get(f"/class/{LAB}").text
+        assert "not built" not in ada.get(f"/labs/{LAB}").text
+        page = built_page(course.site.course, LAB)
+        page.parent.mkdir()
+        page.write_text("<body><p>the task</p></body>")
+        assert commands.serve(course=tmp_path, jobs=0) == 0
+        assert told not in capsys.readouterr().err
+        assert "is not built" not in lead.get(f"/class/{LAB}").text
+        assert "the task" in ada.get(f"/labs/{LAB}").text

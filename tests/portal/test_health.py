@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import math
 import subprocess
 import sys
 import threading
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -19,6 +21,7 @@ from grader import __version__
 from grader.batch.task import Answer
 from grader.gradebook.attempts import this_worker
 from grader.gradebook.book import Gradebook, open_gradebook
+from grader.gradebook.progress import ProgressLog
 from grader.gradebook.workers import KEPT, SILENT, Health, WorkerEntry
 from tests.command import grader
 from tests.portal.made import LAB, Served, grade_json, source, until, working
@@ -223,6 +226,28 @@ def test_staff_see_what_fails_and_have_it_graded_again(course: Served) -> None:
     assert "0 submissions are" in grader("portal", "retry", LAB, *folder).err
 
 
+def test_staff_of_a_mate_see_a_groups_submission_and_have_it_graded_again(course: Served) -> None:
+    """Ada of section A and Cyd of section B are one group; Cyd sends, the TA teaches A."""
+    for who in ("ada", "cyd"):
+        course.book.groups.put(LAB, who, "both", "lead", "a group")
+    ta = course.signed_in("ta@example.org")
+    number = stopped_submission(course, "cyd")
+    for path in ("/queue", "/health"):
+        page = ta.get(path).text
+        assert f"/submissions/{number}" in page and page.count("Grade again</button>") == 1, path
+    seen = course.program("ta@example.org").get("/api/v1/health").json
+    assert [one["submission"] for one in seen["stopped"]] == [number]
+    assert {one["submission"] for one in seen["errors"]} == {number}
+    with held_worker(course) as (begun, _):
+        assert 'value="ada"' in ta.get("/queue").text, "the one whom the TA teaches"
+        assert ta.post(f"/queue/{LAB}/retry", student="cyd").code == 404
+        assert ta.post(f"/queue/{LAB}/retry", student="ada").code == 303
+        assert begun.wait(60)
+        assert f"/submissions/{number}" in ta.get("/health").text, "a worker grades it"
+    course.book.people.add_staff("tb@example.org", "ta", "test", sections=("C",))
+    assert f"/submissions/{number}" not in course.signed_in("tb@example.org").get("/health").text
+
+
 def test_waiting_without_a_worker_needs_attention(course: Served) -> None:
     lead = course.signed_in("lead@example.org")
     assert "<p>Nothing needs attention.</p>" in lead.get("/health").text, "no notice"
@@ -289,3 +314,37 @@ def test_errors_of_the_queue_and_of_a_regrade_are_reset_apart(book: Gradebook) -
     assert [one.faults for one in book.progress.waiting([LAB])] == [0]
     kinds = [one.kind for one in book.progress.after(0, number)]
     assert kinds == ["queued", "started", "fault", "queued"], "of the queue alone"
+
+
+def test_an_idle_worker_reads_the_queue_only_after_an_event(
+    course: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One thread of four asks for the newest event; no look at the clock replaces an event here."""
+    monkeypatch.setattr("grader.portal.worker.LOOK_SECONDS", math.inf)
+    asked: Counter[str] = Counter()
+    asking: set[str] = set()
+    at_once: list[int] = []
+
+    def counted(name: str) -> Any:
+        real = getattr(ProgressLog, name)
+
+        def one(self: ProgressLog, *more: Any) -> Any:
+            if threading.current_thread().name.startswith("grade-"):
+                asked[name] += 1
+                asking.add(threading.current_thread().name)
+                at_once.append(len(asking))
+                found = real(self, *more)
+                asking.discard(threading.current_thread().name)
+                return found
+            return real(self, *more)
+
+        return one
+
+    for name in ("newest", "waiting"):
+        monkeypatch.setattr(ProgressLog, name, counted(name))
+    with working(course.book, course.site, jobs=4):
+        until(lambda: asked["newest"] >= 9)
+        assert asked["waiting"] == 1, "when it starts"
+        assert max(at_once) == 1, "of those that wait, one asks"
+        number = int(course.signed_in("ada@example.org").submit(source(1)).to.rpartition("/")[2])
+        until(lambda: course.book.grade(number))

@@ -1,8 +1,13 @@
-"""Scripts in names, sources, notebooks and findings: nothing of them runs in a browser."""
+"""Scripts in every text that a person, a file or a machine can put in: none of them runs.
+
+COLUMNS has a row for every column of text of the gradebook, FIELDS one for every field of a form or
+of a JSON body of the routes. One without a row fails, and so does one that has no attack in it.
+"""
 
 from __future__ import annotations
 
 import csv
+import dataclasses
 import io
 import json
 import re
@@ -14,25 +19,40 @@ from email.message import EmailMessage
 from email.policy import default as default_policy
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 from xml.etree import ElementTree
 
 import pytest
+from fastapi.routing import APIRoute
+from pydantic import BaseModel
 from selenium import webdriver
+from sqlalchemy import LargeBinary, String, select
 
 from grader.batch.task import Answer, BatchOptions, Task
 from grader.gradebook.ledger import Student
 from grader.gradebook.people import Person
 from grader.gradebook.policy import Release
+from grader.gradebook.tables import metadata
 from grader.gradebook.workers import WorkerEntry
 from grader.grading.pipeline import Progress
-from grader.labs.model import Lab
+from grader.labs.model import Choice, Lab, Question
+from grader.portal.app import MODULES
 from grader.portal.site import MailServer
+from grader.portal.task.handouts import built_page
 from tests.command import grader
-from tests.portal.made import LAB, Served, Visit, served, source, until, working
+from tests.portal.made import COURSE, LAB, Served, Visit, served, source, until, working
+from tests.portal.texts import COLUMNS, FIELDS
 from tests.reports.page.browser import canary, chromium, console, requests
 from tests.reports.page.rows import attacks, hostile_row
 
 FORMULA = re.compile(r"\s*[=+\-@＝＋－＠]")
+ATTACKS = ("<script>window.hacked = 1</script>", '"><img src=x onerror="window.hacked = 1">')
+HOSTILE_COURSE = f"""{COURSE}\
+    extensions:
+      - {{student: ada, due: 2027-04-20 12:00, reason: "{ATTACKS[0]}"}}
+    groups:
+      "{ATTACKS[0]}": [ada, ben]
+"""
 LOOK = """
 const made = "iframe, base, object, [onerror], [onload], a[href^=javascript]";
 return [window.hacked === undefined, document.querySelectorAll("script:not([src])").length,
@@ -43,13 +63,17 @@ return [window.hacked === undefined, document.querySelectorAll("script:not([src]
 @pytest.fixture(scope="module")
 def hostile(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Served, list[str]]]:
     """A course with a student for each attack, who has it in all that is text; what it asks for."""
-    with canary() as (address, asked), served(tmp_path_factory.mktemp("course")) as course:
+    folder = tmp_path_factory.mktemp("course")
+    with canary() as (address, asked), served(folder, text=HOSTILE_COURSE) as course:
         every = attacks(address)
         students = [
-            Student(f"s{k}", attack or "x", f"s{k}@example.org", section=attack)
+            Student(f"s{k}", attack or "x", f"s{k}@example.org", attack, attack, section=attack)
             for k, attack in enumerate(every)
         ]
+        students += [Student(f"{attack} {k}", "x", attack) for k, attack in enumerate(every[:9])]
         course.book.enroll([*course.site.course.students, *students], "test")
+        course.book.apply(course.site.course, every[0])
+        hostile_lab(course, every)
         sent = [submitted(course, k, attack) for k, attack in enumerate(every)]
         again = course.signed_in("s0@example.org").submit(source(99) + every[0].encode())
         sent.append(int(again.to.rpartition("/")[2]))
@@ -58,6 +82,31 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Served, 
         for k, attack in enumerate(every):
             taught(course, k, attack)
         yield course, asked
+
+
+def hostile_lab(course: Served, every: list[str]) -> None:
+    """Attacks in the lab's title, quiz and handout; and submissions of students who are some."""
+    lab, text = course.site.labs[LAB], " ".join(one for one in every if len(one) < 99)
+    own = dataclasses.replace(
+        lab, title=text, quiz=(
+            Question("a", "text", text), Question("b", "number", text, answer=1, unit=text),
+            Question("c", "choice", text, choices=(Choice(text), Choice(text))),
+        ),
+    )  # fmt: skip
+    course.site.labs = {**course.site.labs, LAB: own}
+    page = built_page(course.site.course, LAB)
+    page.parent.mkdir()
+    attacked = "".join(f"<p title='x'>{one}</p><a href='{one}'>{one}</a>" for one in every)
+    page.write_text(f"<body>{attacked}</body>", "utf-8", "replace")
+    for k, attack in enumerate(every[:9]):
+        answers = f"a: {attack!r}\n".encode()
+        course.book.submit(
+            LAB, f"{attack} {k}", "a.cu", source(k), received=course.site.now(), answers=answers,
+            source=attack,
+        )  # fmt: skip
+        course.book.people.add_staff(
+            f"{attack.replace('@', '')}{k}@example.org".lower(), "observer", "test"
+        )
 
 
 def hostile_grade(every: list[str]) -> Any:
@@ -82,6 +131,12 @@ def taught(course: Served, k: int, attack: str) -> None:
     teaching.reply(number, text, author, staff=True)
     course.book.override(LAB, f"s{k}", 12.5, author, text)
     teaching.set_release(LAB, Release(course.site.now()), author, text)
+    teaching.choose(one.id, author, f"s{k}")
+    team = "".join(one for one in text if one.isprintable())[:40] or "x"
+    course.book.groups.put(LAB, f"s{k}", team, author, text)
+    course.book.board.join(LAB, f"s{k}", f"Fox {k}", author)
+    if k % 2:
+        course.book.board.hide(LAB, f"s{k}", author, text)
     regrade = teaching.start_regrade(LAB, (f"s{k}",), author, text)
     claim = course.book.claim(one.id, "other", text, 60, proposal=regrade.proposal)
     assert claim is not None
@@ -113,7 +168,7 @@ def submitted(course: Served, k: int, attack: str) -> int:
     sent = int(reply.to.rpartition("/")[2])
     fields = {"name": attack.encode("utf-8", "replace").decode()[:80] or "x", "scope": "read"}
     assert visit.post("/account/tokens", **fields).code in (200, 422)
-    course.book.extend(LAB, f"s{k}", course.site.now(), "lead@example.org", attack or "x")
+    course.book.extend(LAB, f"s{k}", course.site.now(), f"lead{attack}", attack or "x")
     return sent
 
 
@@ -135,7 +190,8 @@ def test_nothing_injected_runs(
     pages = [f"/class/{LAB}", "/audit", "/queue", "/health", "/requests", *own, *students]
     pages += [f"/requests/{number}" for number in range(1, len(numbers) + 1, 3)]
     pages += ["/regrades", *(f"/regrades/{number}" for number in range(1, len(numbers) + 1, 5))]
-    pages.append(f"/class/{LAB}/similar")
+    pages += [f"/class/{LAB}/{name}" for name in ("similar", "groups")] + [f"/labs/{LAB}/board"]
+    pages += ["/account", "/students/ada", f"/students/{quote(attacks('x')[2] + ' 2')}"]
     pages.append(f"/compare?a={numbers[0]}&b={found[0][1]}")
     with chromium(tmp_path_factory.mktemp("profile")) as browser:
         browser.get(f"{here}/healthy")
@@ -154,7 +210,7 @@ def test_nothing_injected_runs(
         for k in (0, 3):
             browser.delete_all_cookies()
             cookies(browser, course.signed_in(f"s{k}@example.org"))
-            for path in ("/", "/account", f"/labs/{LAB}", own[k]):
+            for path in ("/", "/account", f"/labs/{LAB}", f"/labs/{LAB}/board", own[k]):
                 browser.get(here + path)
                 seen[f"{k} {path}"] = browser.execute_script(LOOK)
         assert {path: saw for path, saw in seen.items() if saw != [True, 0, 0]} == {}
@@ -163,6 +219,72 @@ def test_nothing_injected_runs(
         assert console(browser) == []
     assert asked == []
     assert not Path("/tmp/escape").exists()
+
+
+def test_every_column_of_text_has_an_attack(hostile: tuple[Served, list[str]]) -> None:
+    course, _ = hostile
+    named = {}
+    for table in metadata.sorted_tables:
+        for column in table.columns if not table.name.startswith("lti_") else ():
+            if isinstance(column.type, String | LargeBinary):  # Text is a String
+                named[f"{table.name}.{column.name}"] = column
+    assert named.keys() == COLUMNS.keys(), "a new column of text needs a row"
+    without = set()
+    with course.book._database.reading() as connection:
+        for name in (name for name, what in COLUMNS.items() if what == "attack"):
+            found = connection.execute(select(named[name])).scalars().all()
+            texts = [one.decode() if isinstance(one, bytes) else str(one) for one in found]
+            if not any("<script" in one or "<img" in one for one in texts):
+                without.add(name)
+    assert without == set()
+
+
+def fields_of(course: Served) -> dict[str, str]:
+    """The fields of the forms and JSON bodies, each with its route's path.
+
+    Those of LTI take what a platform or the course has signed: tests/portal/lti tries them.
+    """
+    found = {}
+    for module in (one for one in MODULES if ".lti" not in one.__name__):
+        for route in module.router.routes:
+            assert isinstance(route, APIRoute)
+            for field in route.dependant.body_params:
+                model = field.field_info.annotation
+                is_model = isinstance(model, type) and issubclass(model, BaseModel)
+                names = model.model_fields if is_model else [field.name]  # type: ignore[union-attr]
+                found |= {f"{route.name}.{name}": route.path for name in names}
+    return found
+
+
+def test_every_field_of_the_routes_is_tried(hostile: tuple[Served, list[str]]) -> None:
+    """Each goes into a column with an attack, or is in no answer, whatever it says."""
+    course, asked = hostile
+    found = {name: path for name, path in fields_of(course).items() if not name.endswith(".form")}
+    assert found.keys() == FIELDS.keys(), "a new field needs a row"
+    assert {column for column in FIELDS.values() if column} <= COLUMNS.keys()
+    visits = [course.signed_in(f"{who}@example.org") for who in ("lead", "ben")]
+    programs = [course.program(f"{who}@example.org") for who in ("lead", "ben")]
+    wanted: dict[str, list[str]] = {}
+    for name in found:
+        wanted.setdefault(name.partition(".")[0], []).append(name.partition(".")[2])
+    tried = 0
+    for route, names in wanted.items():
+        path = found[f"{route}.{names[0]}"].format(name=LAB, number=1, student="s1", comment_id=1)
+        for own in names:
+            for attack in ATTACKS:
+                given = {one: attack if one == own else "x" for one in names}
+                is_api = path.startswith("/api/")
+                for visit in programs if is_api else visits:
+                    if is_api:
+                        body = json.dumps(given).encode()
+                        reply = visit.ask("POST", path, body, Content_Type="application/json")
+                        assert reply.headers["Content-Type"] == "application/json", (route, own)
+                    else:
+                        reply = visit.post(path, **given)
+                        assert attack not in reply.text, (route, own, reply.code)
+                    tried += reply.code < 500
+                    assert reply.code < 500, (route, own, reply.text)
+    assert tried > 2 * len(ATTACKS) * len(FIELDS) - 1 and asked == []
 
 
 def test_programs_get_the_texts_as_json_alone(hostile: tuple[Served, list[str]]) -> None:

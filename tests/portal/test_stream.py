@@ -7,10 +7,12 @@ import re
 import socket
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
 from grader.gradebook.policy import Release
+from grader.gradebook.progress import ProgressLog
 from grader.portal.site import unmasked
 from tests.portal.made import LAB, SECONDS, Served, Visit, grade_json, source
 
@@ -150,6 +152,26 @@ def test_the_token_of_forms_looks_different_in_every_answer(course: Served) -> N
     changed = f"{first[:-1]}{'0' if first[-1] != '0' else '1'}"
     for wrong in (ben.form_token(), changed, "", first[:64], "0" * 128, "é" * 128, first + "00"):
         assert ada.post("/account/tokens", form=wrong, **fields).code in (403, 422), wrong
+
+
+def test_steps_have_real_times_in_events_and_on_the_page(course: Served) -> None:
+    """A grading that starts twice: its steps count from the newest start, to the millisecond."""
+    number, ada = submitted(course), course.signed_in("ada@example.org")
+    start, ms = datetime(2027, 3, 1, 12, tzinfo=UTC), timedelta(milliseconds=1)
+    moments = iter([start, start + ms, start + 1000 * ms, start + 1234 * ms, start + 1234.5 * ms])
+    log = ProgressLog(course.book.progress._database, lambda: next(moments))
+    log.add(number, "started")
+    log.add(number, "step", step="compile", number=1, steps=2)
+    log.add(number, "started")
+    for k, step in enumerate(("compile", "run"), start=1):
+        log.add(number, "step", step=step, number=k, steps=2)
+    after = re.findall(r"<small>after ([\d.]+) s", ada.get(f"/submissions/{number}").text)
+    assert after == ["0.001", "0.234", "0.234"]
+    with stream(ada, f"/submissions/{number}/events") as own:
+        text = own.until('"step": "run"')
+    kinds = re.findall(r'"at": "2027-03-01T([\d:.]+)\+00:00"', text)
+    assert kinds[:4] == ["12:00:00.000", "12:00:00.001", "12:00:01.000", "12:00:01.234"]
+    assert [event.at.microsecond for event in log.after(0, number)][-1] == 234_500, "kept exactly"
 
 
 def test_a_program_sends_no_forms(course: Served) -> None:

@@ -180,7 +180,7 @@ def lab_html(lab: Lab, out: Path) -> str:
 
 def handout_of(lab: Lab) -> Path:
     """Return the path of `handouts/LAB.md` in the lab's course."""
-    return lab.folder.parent.parent / "handouts" / f"{lab.name}.md"
+    return lab.handout
 
 
 def page_order() -> tuple[str, ...]:

@@ -11,7 +11,7 @@ from grader.faults import LabFault
 from grader.gradebook.lti import NewRegistration
 from grader.portal.lti.registrations import MAX_TEXT, checked
 from grader.portal.requests import Visitor, is_id, require_form, site_of, visitor
-from grader.portal.work import lab_of, refused, required
+from grader.portal.work import lab_of, refusing, required
 
 router = APIRouter(include_in_schema=False)
 
@@ -59,15 +59,13 @@ def add(
 ) -> Response:  # fmt: skip
     """Register a platform with what it shows after it has registered the portal."""
     require_form(request, form, me)
-    try:
+    with refusing():
         new = checked(
             NewRegistration(
                 issuer.strip(), client_id.strip(), name.strip() or issuer.strip(),
                 auth_url.strip(), token_url.strip(), jwks_url.strip(), audience.strip(),
             )
         )  # fmt: skip
-    except LabFault as fault:
-        raise refused(fault) from None
     made = site_of(request).lti.register(new, me.person.email)
     if deployment.strip():
         site_of(request).lti.deploy(made.id, deployment.strip(), me.person.email)

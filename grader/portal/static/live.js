@@ -4,9 +4,17 @@
 
 const now = document.getElementById("now");
 
-function line(text) {
+let begun = now ? Date.parse(now.dataset.begun) : NaN;
+
+// Adds what happened; of a step also the time since its grading started.
+function line(text, at) {
   const item = document.createElement("li");
   item.textContent = text;
+  if (at > begun || at === begun) {
+    const after = document.createElement("small");
+    after.textContent = ` after ${((at - begun) / 1000).toFixed(3)} s`;
+    item.append(after);
+  }
   document.getElementById("steps").append(item);
   now.textContent = text;
 }
@@ -25,8 +33,8 @@ async function showFeedback() {
 function told(event) {
   const body = JSON.parse(event.data);
   if (body.kind === "graded") showFeedback();
-  else if (body.kind === "started") line("grading starts");
-  else if (body.kind === "step") line(`${body.step}: step ${body.number} of ${body.steps}`);
+  else if (body.kind === "started") { begun = Date.parse(body.at); line("grading starts"); }
+  else if (body.kind === "step") line(`${body.step}: step ${body.number} of ${body.steps}`, Date.parse(body.at));
   else if (body.kind === "fault") line(body.again ? "this machine failed; it is tried again" : "this machine failed; the staff will have it graded again");
   else line("stored");
 }

@@ -11,7 +11,7 @@ import base64
 import binascii
 import re
 from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from html import escape
 from html.parser import HTMLParser
 from pathlib import Path
@@ -77,6 +77,10 @@ class Handouts:
         with self._lock:
             self._known[lab] = (stamp, made)
         return made
+
+    def unbuilt(self, labs: Iterable[Lab]) -> tuple[str, ...]:
+        """Return the names of those labs that have a handout which no page can show yet."""
+        return tuple(one.name for one in labs if one.handout.is_file() and not self.of(one.name))
 
 
 def built_page(course: Course, lab: str) -> Path:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from alembic import op
 from sqlalchemy import Boolean, Column, ForeignKey, Integer, String, Text, UniqueConstraint
 
-from grader.gradebook.instants import Instant
+from grader.gradebook.database import Instant
 
 revision = "10"
 down_revision = "9"

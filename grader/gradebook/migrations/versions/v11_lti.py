@@ -16,7 +16,7 @@ from sqlalchemy import (
     text,
 )
 
-from grader.gradebook.instants import Instant
+from grader.gradebook.database import Instant
 
 revision = "11"
 down_revision = "10"

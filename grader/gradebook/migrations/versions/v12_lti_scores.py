@@ -16,7 +16,7 @@ from sqlalchemy import (
     text,
 )
 
-from grader.gradebook.instants import Instant
+from grader.gradebook.database import Instant
 
 revision = "12"
 down_revision = "11"
