@@ -12,6 +12,7 @@ import pytest
 
 from grader.compile import source as module
 from grader.compile.diagnostics import with_unknown_headers
+from grader.compile.nvrtc import installation
 from grader.compile.program import Program
 from grader.compile.source import architectures, compile_source, toolchain
 from grader.compile.source_text import MAX_BYTES
@@ -188,6 +189,17 @@ __global__ void __launch_bounds__(256, 2) matmul(const real* __restrict__ A, rea
     assert kernel.resources.static_shared_bytes == 1024
     assert kernel.resources.local_bytes == 256
     assert 8 <= (kernel.resources.registers or 0) <= 128  # what the launch bounds leave
+
+
+def test_templates_of_the_library_are_unrolled_as_for_nvcc() -> None:
+    """NVRTC's own limit doubles the time to read cooperative_groups.h; the PTX is the same."""
+    limit = "_CCCL_META_UNROLL_LIMIT"
+    source = f"#include <cooperative_groups.h>\nstatic_assert({limit} == 10);\n".encode()
+    assert compile_source(source + KERNEL, "lab.cu", cache=None).kernels
+    name = "cuda/std/__type_traits/type_list.h"
+    places = [folder / name for folder in installation().headers]
+    (text,) = [place.read_text() for place in places if place.is_file()]
+    assert re.search(rf"\(NVCC\).*\n# *define {limit} 10\n", text)
 
 
 def test_findings_contain_no_path() -> None:
