@@ -36,6 +36,7 @@ from grader.portal.feed import Feed
 from grader.portal.lti import deep_linking, entering, launch, platforms, register
 from grader.portal.lti.entering import refused as refused_launch
 from grader.portal.lti.refusals import Refused
+from grader.portal.lti.standing import KeptStandings
 from grader.portal.requests import (
     HEADERS,
     Guard,
@@ -71,7 +72,7 @@ def create_app(site: Site) -> FastAPI:
         redoc_url=None, openapi_url="/api/v1/openapi.json",
     )  # fmt: skip
     app.state.site, app.state.limits, app.state.feed = site, RateLimits(), Feed(site.progress)
-    app.state.comparisons = Comparisons(site)
+    app.state.comparisons, app.state.grades = Comparisons(site), KeptStandings(site)
     routers = [module.router for module in MODULES]
     for router in routers:
         app.include_router(router)

@@ -11,7 +11,7 @@ from fastapi.responses import HTMLResponse, RedirectResponse, Response
 
 from grader import __version__
 from grader.gradebook.workers import Health
-from grader.portal.lti.standing import standings_of
+from grader.portal.lti.standing import KeptStandings
 from grader.portal.requests import Visitor, require_form, require_student, site_of, visitor
 from grader.portal.site import Site
 from grader.portal.work import lab_of
@@ -68,7 +68,8 @@ def health(request: Request, me: Signed) -> Response:
     """Show the workers, the queue, the machine's errors, the disk, and grades for platforms."""
     site = site_of(request)
     found, whose = health_of(site, me, "health")
-    sent = standings_of(site, lambda student: site.covers(me.person, "health", student))
+    kept: KeptStandings = request.app.state.grades
+    sent = kept.of(lambda student: site.covers(me.person, "health", student))
     page = site.page(
         "health.html", me=me, health=found, whose=whose, version=__version__, grades=sent
     )

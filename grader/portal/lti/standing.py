@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+import threading
+import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 
@@ -10,6 +13,9 @@ from grader.gradebook.lti_items import LtiItems, Target
 from grader.gradebook.lti_scores import ScoreLine
 from grader.portal.lti.sync import scores_of, takes_scores
 from grader.portal.site import Site
+
+KEPT_SECONDS = 15.0
+"""How long what was read is shown: it takes seconds in a large course."""
 
 
 @dataclass(frozen=True)
@@ -59,11 +65,22 @@ def _problem(target: Target, errors: Mapping[int, str]) -> str:
     return f"no line item: {errors[target.link]}" if target.link in errors else ""
 
 
-def standings_of(site: Site, covers: Callable[[str], bool]) -> Standings:
-    """Return how the scores of those students stand whom `covers` accepts, by ID."""
-    scores = scores_of(site.book, site.course, site.labs)
-    targets = scores.targets()
-    if not targets:
-        return Standings((), ())
-    lines = [one for one in scores.lines() if covers(one.student)]
-    return standings(targets, lines, LtiItems(site.book.database).errors())
+class KeptStandings:
+    """How the scores of a course stand, read at most every KEPT_SECONDS; safe between threads."""
+
+    def __init__(self, site: Site) -> None:
+        self._scores = scores_of(site.book, site.course, site.labs)
+        self._items, self._lock = LtiItems(site.book.database), threading.Lock()
+        self._read = -math.inf
+        self._found: tuple[Sequence[Target], Sequence[ScoreLine], Mapping[int, str]] = ((), (), {})
+
+    def of(self, covers: Callable[[str], bool]) -> Standings:
+        """Return how the scores of those students stand whom `covers` accepts, by ID."""
+        with self._lock:  # the page asks again every few seconds, for each who looks at it
+            if time.monotonic() - self._read >= KEPT_SECONDS:
+                targets = self._scores.targets()
+                lines = self._scores.lines() if targets else ()
+                self._found = (targets, lines, self._items.errors())
+                self._read = time.monotonic()
+            targets, lines, errors = self._found
+        return standings(targets, [one for one in lines if covers(one.student)], errors)

@@ -188,7 +188,7 @@ def a_line_item_is_made_once(one: Trial) -> None:
     assert one.send() == 3
     assert one.grades("first") == {"ada": 0.7, "ben": 0.0, "cyd": 0.125}
     state = one.state()
-    assert [item["label"] for item in state["items"]] == [LAB]
+    assert [item["label"] for item in state["items"]] == ["Vector addition"]
     assert [score["most"] for score in state["scores"]] == [100.0] * 3
     one.sync().scores.again()
     assert one.send() == 0 and len(one.state()["items"]) == 1
