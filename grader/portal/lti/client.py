@@ -237,10 +237,10 @@ def require_safe(address: str) -> str:
     return address
 
 
-def joined(base: str, text: str) -> str:
+def joined(base: str, named: str) -> str:
     """Return the address that a platform names at another one of its own. Raises PlatformFault."""
     try:
-        address = urljoin(base, text)
+        address = urljoin(base, named)
     except ValueError:
         raise PlatformFault("the platform names no address", temporary=False) from None
     if origin_of(require_safe(address)) != origin_of(base):

@@ -124,7 +124,7 @@ class Sync:
     def run(self) -> None:
         """Send what becomes due, until `end`."""
         last: News | None = None
-        looked = -LOOK_SECONDS
+        looked, failed = -LOOK_SECONDS, ""
         while not self._ended.is_set():
             try:
                 last, changes = self.scores.news(last)
@@ -135,9 +135,11 @@ class Sync:
                     self.send()
                 for lab, students in changes.items():
                     self.send(lab, students)
+                failed = ""
             except Fault as fault:  # of the gradebook or the keys: they may be read again
-                self._say(f"grades for platforms: {fault.what}")
-                last = None
+                last, before, failed = None, failed, fault.what
+                if failed != before:
+                    self._say(f"grades for platforms: {failed}")
             self._ended.wait(POLL_SECONDS)
 
     def send(self, lab: str | None = None, only: Collection[str] | None = None) -> Report:
