@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -12,7 +13,8 @@ import pytest
 from tests.command import ROOT
 from tests.portal.lti.platform import moment
 from tests.portal.lti.synced import RealClock, Synced, synced
-from tests.portal.made import LAB
+from tests.portal.made import LAB, until
+from tests.portal.test_killed import free_port, kill, start
 
 KILLS = int(os.environ.get("WARPGRADE_KILLS", "6"))
 SECONDS = 120.0
@@ -61,3 +63,26 @@ def test_killed_at_any_request_each_score_is_right_once(
         before = len(one.at.history)
         assert run(one, 0, "") == 0
         assert len(one.at.history) == before
+
+
+def test_a_server_that_was_killed_sends_when_it_is_started_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("no_proxy", "127.0.0.1")
+    with synced(tmp_path, clock=RealClock()) as one:
+        words = ("serve", "--course", str(tmp_path), "--port", str(free_port()), "--jobs", "0")
+        server = start(*words)
+        try:
+            one.graded("ada", 70.0)
+            until(lambda: one.at.items and one.at.shown())
+            one.at.fault = lambda kind: "kill after" if kind == "score" else ""
+            one.at.kill = lambda: os.killpg(server.pid, signal.SIGKILL)
+            one.book.override(LAB, "ada", 71.0, "lead", "look again")
+            assert server.wait(SECONDS) == -signal.SIGKILL
+            one.at.fault = lambda kind: ""
+            server = start(*words)
+            until(lambda: [line for line in one.scores.lines() if line.standing == "sent"])
+            assert one.at.shown() == {"sub-ada": (71.0, 100.0)}
+            assert len(one.at.items) == 1
+        finally:
+            kill(server)
