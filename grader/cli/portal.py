@@ -7,7 +7,7 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
@@ -79,6 +79,8 @@ def serve(
     with opened(course_file) as book:
         book.enroll(course_file.students, "grader serve")
         apply_course(book, course_file)
+        for email, students in book.people.shared_addresses().items():
+            say(str(_shared(email, students)))
         site = site_for(course_file, book, url)
         app = create_app(site)
         if demo:
@@ -302,8 +304,19 @@ def _person(book: Gradebook, email: str) -> Person:
     """Return the person of the course with that address. Raises LabFault."""
     person = book.people.find(email)
     if person is None:
+        from grader.gradebook.people import comparable_address
+
+        shared = book.people.shared_addresses().get(comparable_address(email))
+        if shared:
+            raise _shared(email, shared)
         raise LabFault(f"there is no person with the address `{email}` in the course")
     return person
+
+
+def _shared(email: str, students: Sequence[str]) -> LabFault:
+    """Return what is wrong with an address that several students have."""
+    what = f"{', '.join(students)} have the same address `{email}`: none of them can sign in"
+    return LabFault(what, fix="give each student an address of their own in the roster")
 
 
 @portal.command("link")
@@ -379,15 +392,13 @@ def extend(
 
 def moment_of(course: CourseFile, text: str) -> datetime:
     """Return a time that was written in the course's time zone. Raises LabFault."""
-    from zoneinfo import ZoneInfo
-
     from grader.gradebook.course import read_moment
 
     try:
         written = read_moment(text)
     except ValueError as error:
         raise LabFault(f"`{text}` is not a date and time: {error}") from None
-    return written if written.tzinfo else written.replace(tzinfo=ZoneInfo(course.timezone))
+    return course.moment(written)
 
 
 def require_web() -> None:

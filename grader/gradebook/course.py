@@ -173,11 +173,12 @@ class Course:
         return matches[0].id if len(matches) == 1 else word
 
     def moment(self, written: datetime) -> datetime:
-        """Return a time that was written in the course's time zone, or with an offset."""
-        zone = ZoneInfo(self.timezone)
-        if written.tzinfo is not None:
-            return written.astimezone(zone)
-        return later_moment(written, datetime(1970, 1, 1, tzinfo=zone)).astimezone(zone)
+        """Return a time that was written in the course's time zone, or with an offset.
+
+        Of a time that occurs twice, the second counts. Raises LabFault for one that the clocks
+        skip.
+        """
+        return local_moment(written, ZoneInfo(self.timezone))
 
     @property
     def gradebook(self) -> str:
@@ -331,13 +332,23 @@ def _moment(
     written: datetime, zone: ZoneInfo, document: Document, key: tuple[str | int, ...]
 ) -> datetime:  # fmt: skip
     """Return a time in the course's zone. Raises LabFault for one that the clocks skip."""
+    try:
+        return local_moment(written, zone)
+    except LabFault as fault:
+        raise LabFault(fault.what, where=document.where(key), fix=fault.fix) from None
+
+
+def local_moment(written: datetime, zone: ZoneInfo) -> datetime:
+    """Return a time that was written without an offset as a moment in a zone.
+
+    Of a time that occurs twice, the second counts. Raises LabFault for one that the clocks skip.
+    """
     if written.tzinfo is not None:
         return written.astimezone(zone)
     moment = later_moment(written, datetime(1970, 1, 1, tzinfo=zone)).astimezone(zone)
     if moment.replace(tzinfo=None) != written:
         what = f"{written:%H:%M} on {written:%Y-%m-%d} does not exist in {zone.key}"
-        fix = f"The clocks skip this time. Write {moment:%H:%M}."
-        raise LabFault(what, where=document.where(key), fix=fix)
+        raise LabFault(what, fix=f"The clocks skip this time. Write {moment:%H:%M}.")
     return moment
 
 

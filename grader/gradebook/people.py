@@ -11,6 +11,7 @@ import hashlib
 import hmac
 import json
 import secrets
+import unicodedata
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any, Literal, get_args
@@ -97,6 +98,20 @@ def _now() -> datetime:
     return datetime.now(UTC)
 
 
+def comparable_address(text: str) -> str:
+    """Return an e-mail address as addresses are compared; "" for text that can be none.
+
+    Letter case and the form of Unicode do not matter. A mark that only becomes an ASCII letter by
+    this, such as the sign for kelvin, is refused: who has that mailbox is another person.
+    """
+    text = text.strip()
+    if not text.isprintable():  # PostgreSQL takes no NUL, and nobody takes a lone surrogate
+        return ""
+    if any(unicodedata.normalize("NFC", one).lower().isascii() > one.isascii() for one in text):
+        return ""
+    return unicodedata.normalize("NFC", text).lower()
+
+
 class People:
     """The people of one gradebook.
 
@@ -115,9 +130,9 @@ class People:
         Raises:
             LabFault: `email` is no address, or `role` is none of staff.
         """
-        email = email.strip().lower()
+        given, email = email, comparable_address(email)
         if email.count("@") != 1 or email.strip("@") != email:
-            raise LabFault(f"`{email}` is no e-mail address", fix="write it as name@example.org")
+            raise LabFault(f"`{given}` is no e-mail address", fix="write it as name@example.org")
         if role not in ROLES or role == "student":
             roles = ", ".join(one for one in ROLES if one != "student")
             fix = f"use one of {roles}; students are those of the roster"
@@ -130,7 +145,7 @@ class People:
     def remove_staff(self, email: str, author: str) -> None:
         """End an account with its sessions and tokens. Raises LabFault when there is none."""
         with self._database.writing() as connection:
-            mine = account.c.email == email.strip().lower()
+            mine = account.c.email == comparable_address(email)
             row = connection.execute(select(account).where(mine, account.c.active)).first()
             if row is None:
                 fix = "list the accounts with `grader portal staff`"
@@ -151,17 +166,33 @@ class People:
 
     def find(self, email: str) -> Person | None:
         """Return the person with that address: staff first; None without exactly one."""
-        email = email.strip().lower()
-        if not email.isprintable():  # PostgreSQL takes no NUL, and nobody takes a lone surrogate
+        email = comparable_address(email)
+        if not email:
             return None
         with self._database.reading() as connection:
             mine = (account.c.email == email) & account.c.active
             row = connection.execute(select(account).where(mine)).first()
             if row is not None:
                 return _staff(row)
-            same = (func.lower(student.c.email) == email) & student.c.enrolled
-            rows = connection.execute(select(student).where(same)).all() if email else []
+            same = student.c.enrolled & (student.c.email != "")
+            if email.isascii():  # of other letters SQLite knows no lower case
+                same &= func.lower(student.c.email) == email
+            rows = connection.execute(select(student).where(same)).all()
+            rows = [row for row in rows if comparable_address(row.email) == email]
             return _student(rows[0]) if len(rows) == 1 else None
+
+    def shared_addresses(self) -> Mapping[str, tuple[str, ...]]:
+        """Return the addresses that several students have, with the students' IDs.
+
+        None of them can sign in: an address names one person.
+        """
+        query = select(student.c.id, student.c.email).where(student.c.enrolled)
+        found: dict[str, tuple[str, ...]] = {}
+        with self._database.reading() as connection:
+            for row in connection.execute(query.order_by(student.c.id)):
+                key = comparable_address(row.email)
+                found[key] = (*found.get(key, ()), row.id)
+        return {key: ids for key, ids in found.items() if key and len(ids) > 1}
 
     def person(self, who: str) -> Person | None:
         """Return a person by name; None for one who has left."""

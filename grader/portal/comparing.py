@@ -12,7 +12,7 @@ from grader.gradebook.values import StoredSubmission
 from grader.portal.api import REFUSALS
 from grader.portal.requests import Visitor, site_of, visitor
 from grader.portal.site import Site
-from grader.portal.work import is_held, shown_grade, stored_of
+from grader.portal.work import is_held, seen_for, shown_grade, stored_of
 from grader.reports.revisions import Revision, RevisionChanges, compare_revisions
 
 router = APIRouter()
@@ -26,9 +26,9 @@ def compare_page(request: Request, me: Signed, a: int, b: int) -> Response:
     site = site_of(request)
     stored = _two(request, me, a, b)
     found = compared(site, me, stored)
-    who = me.person.student or min(site.book.groups.owners_of_all(stored))
+    who = seen_for(request, me, sorted(site.book.groups.owners_of_all(stored)))
     numbers = {one.id: one.number for one in site.book.history(stored[0].lab, who)}
-    page = site.page("compare.html", me=me, stored=stored, found=found, numbers=numbers)
+    page = site.page("compare.html", me=me, stored=stored, found=found, numbers=numbers, who=who)
     return HTMLResponse(page)
 
 

@@ -181,13 +181,15 @@ def submission(request: Request, me: Signed, number: int) -> Response:
     stored = stored_of(request, me, number)
     made = site.book.grade(number)
     if made is None:
-        return _waiting(site, me, stored)
+        return _waiting(request, me, stored)
     if is_held(site, me, stored.lab):
         return HTMLResponse(
             site.page("held.html", me=me, stored=stored, release=site.release(stored.lab))
         )
     grade = shown_grade(site, me, stored.lab, made)
-    line = lab_line(site, me, stored.lab, seen_for(me, stored))
+    owners = site.book.groups.owners(number)
+    who = seen_for(request, me, owners)
+    line = lab_line(site, me, stored.lab, who)
     counts = line.counts(number)
     row = ReportRow(
         me.person.name if not me.person.is_staff else stored.student,
@@ -199,20 +201,20 @@ def submission(request: Request, me: Signed, number: int) -> Response:
         most=line.entry.max_points if counts else None,
     )
     view = student_view(row, with_seed=me.person.is_staff)
-    history = site.book.history(stored.lab, seen_for(me, stored))
+    history = site.book.history(stored.lab, who)
     others = [one for one in history if one.id != number and one.grade is not None]
     return HTMLResponse(
         site.page(
             "feedback.html", me=me, view=view, links=None, words=WORDS, stored=stored,
             counts=counts, line=line, others=others, comments=site.book.teaching.comments(number),
-            requests=site.book.teaching.requests(number),
-            owners=site.book.groups.owners(number),
+            requests=site.book.teaching.requests(number), owners=owners, who=who,
             quiz=questions_of(site.labs[stored.lab], stored.answers) if stored.answers else (),
         )
     )  # fmt: skip
 
 
-def _waiting(site: Site, me: Visitor, stored: StoredSubmission) -> Response:
+def _waiting(request: Request, me: Visitor, stored: StoredSubmission) -> Response:
+    site = site_of(request)
     place = place_of(site, stored.id)
     held = is_held(site, me, stored.lab)
     events = [one for one in site.progress.after(0, stored.id) if is_shown(one, held)]
@@ -221,6 +223,7 @@ def _waiting(site: Site, me: Visitor, stored: StoredSubmission) -> Response:
         "waiting.html", me=me, stored=stored, place=place, last=events[-1].id if events else 0,
         events=[*zip(events, since_start(events), strict=True)],
         begun=begun[-1].isoformat(timespec="milliseconds") if begun else "",
+        who=seen_for(request, me, site.book.groups.owners(stored.id)),
     )  # fmt: skip
     return HTMLResponse(page)
 

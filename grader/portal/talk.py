@@ -20,7 +20,7 @@ from grader.portal.requests import (
     site_of,
     visitor,
 )
-from grader.portal.work import is_held, refusing, stored_of
+from grader.portal.work import is_held, refusing, seen_for, stored_of
 
 router = APIRouter(include_in_schema=False)
 
@@ -52,7 +52,8 @@ def request_page(request: WebRequest, me: Signed, number: int) -> Response:
     one = request_of(request, me, number)
     held = is_held(site, me, one.lab)
     made = None if held else site.book.grade(one.submission)
-    page = site.page("request.html", me=me, one=one, held=held, made=made)
+    who = seen_for(request, me, site.book.groups.owners(one.submission))
+    page = site.page("request.html", me=me, one=one, held=held, made=made, who=who)
     return HTMLResponse(page)
 
 

@@ -19,7 +19,16 @@ from grader.gradebook.progress import Waiting
 from grader.gradebook.values import Entry, GradeJson, Handed, StoredSubmission, verdict
 from grader.grading.record import Grade, grade_from_json
 from grader.labs.model import Lab
-from grader.portal.requests import Visitor, is_id, limits_of, require_one_of, site_of
+from grader.labs.quiz import ANSWERS_FILE, MAX_SHEET_BYTES
+from grader.portal.requests import (
+    Visitor,
+    arrived_at,
+    is_id,
+    limits_of,
+    may_watch,
+    require_one_of,
+    site_of,
+)
 from grader.portal.site import Site
 from grader.reports.classes import ReportRow
 from grader.reports.page.student import student_view
@@ -102,9 +111,15 @@ def stored_of(request: Request, me: Visitor, number: int) -> StoredSubmission:
     return stored
 
 
-def seen_for(me: Visitor, stored: StoredSubmission) -> str:
-    """Return the student for whom a person sees a submission: a student, the own one."""
-    return me.person.student or stored.student
+def seen_for(request: Request, me: Visitor, owners: Sequence[str]) -> str:
+    """Return the student for whom a person sees what these students share: a student, the own one.
+
+    One of the staff sees it for the first of them whom the person teaches: a submission's sender
+    may be of another section, and what the sender has besides is for others.
+    """
+    if me.person.student:
+        return me.person.student
+    return next((one for one in owners if may_watch(request, me.person, one)), owners[0])
 
 
 def is_open(site: Site, me: Visitor, lab: str) -> bool:
@@ -242,11 +257,16 @@ def hand_in(
     """Store a submission of the student who sends it.
 
     Raises:
-        StudentFault: There is no source in the file.
+        StudentFault: There is no source in the file, or the answers are too long.
         HTTPException: 429, too many submissions in a short time.
     """
     site, limits, who = site_of(request), limits_of(request), me.person.student
     require_open(site, me, lab.name)
+    if not lab.quiz:
+        answers = None  # nothing reads them, and with others the same kernel were a new submission
+    if answers is not None and len(answers) > MAX_SHEET_BYTES:
+        what = f"{ANSWERS_FILE} has more than {MAX_SHEET_BYTES >> 10} KiB"
+        raise StudentFault(what, fix="write shorter answers")
     limits.require("refused", who)
     with limits.spending("submit", who):
         try:
@@ -255,8 +275,8 @@ def hand_in(
             limits.count("refused", who)
             raise
         return site.book.submit(
-            lab.name, who, upload.name, upload.data, received=site.now(), answers=answers,
-            source="portal",
+            lab.name, who, upload.name, upload.data, received=arrived_at(request),
+            answers=answers, source="portal",
         )  # fmt: skip
 
 
@@ -281,7 +301,8 @@ def refusing(code: int = 422) -> Iterator[None]:
 def moment_of(site: Site, text: str) -> datetime:
     """Return a time that staff wrote in the course's time zone. Raises 422."""
     try:
-        return site.course.moment(read_moment(text))
+        with refusing():
+            return site.course.moment(read_moment(text))
     except (ValueError, LabFault) as error:
         why = error.what if isinstance(error, LabFault) else str(error)
         raise HTTPException(422, f"write the time as 2027-03-28 23:59: {why}") from None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 from grader.gradebook.course import read_course
@@ -65,6 +66,30 @@ def test_one_submission_is_for_all_of_the_group(tmp_path: Path) -> None:
         assert (entries["ben"].team, entries["cyd"].team) == ("", "A")
         assert ta.get(where).code == 200
         assert course.book.verify().problems == ()
+
+
+def test_a_mate_of_another_section_is_not_shown_to_a_ta(course: Served) -> None:
+    """What a sender has besides the group's submission is for the TAs of the sender alone."""
+    cyd, ta = course.signed_in("cyd@example.org"), course.signed_in("ta@example.org")
+    own = cyd.submit(source(1), "OWN.cu")
+    for who in ("ada", "cyd"):
+        assert put(course, "lead", who, "A") == 303
+    shared, second = cyd.submit(source(2)), cyd.submit(source(3))
+    waiting = ta.get(shared.to).text
+    with working(course.book, course.site):
+        until(lambda: all(one.grade for one in course.book.history(LAB, "cyd")))
+    course.book.override(LAB, "cyd", 12.25, "lead@example.org", "x")
+    asked = cyd.post(f"{shared.to}/requests", body="Why?").to
+    numbers = [int(one.to.rpartition("/")[2]) for one in (shared, second)]
+    compared = f"/compare?a={numbers[0]}&b={numbers[1]}"
+    pages = [waiting, *(ta.get(path).text for path in (shared.to, second.to, asked, compared))]
+    for page in pages:
+        assert "OWN.cu" not in page and "12.25" not in page
+        for path in re.findall(r'href="(/(?:labs|students)/[^"#]+)"', page):
+            assert ta.get(path).code == 200, path
+    assert "student=ada" in pages[1] and "/students/ada" in pages[3]
+    assert ta.get(own.to).code == 404
+    assert "12.25" in course.signed_in("lead@example.org").get(second.to).text
 
 
 def test_hostile_names_of_groups(course: Served) -> None:
