@@ -23,6 +23,8 @@ from grader.gradebook.tables import audit, override, student
 from grader.gradebook.values import AuditEvent, Override
 
 MAX_BYTES = 16 << 20
+MAX_TEXT = 4000
+"""Characters of a message or a comment."""
 
 COLUMNS: Mapping[str, tuple[str, ...]] = {
     "id": ("id", "student id", "sid", "id number", "canvas id"),
@@ -263,6 +265,16 @@ def enroll(
             rows=[("student", who)],
         )  # fmt: skip
     return tuple(lines)
+
+
+def message_text(body: str) -> str:
+    """Return what a person wrote as it is stored. Raises LabFault when it is empty or too long."""
+    text = storable(body.replace("\r\n", "\n").strip())
+    if not text:
+        raise LabFault("there is no text", fix="write what you mean")
+    if len(text) > MAX_TEXT:
+        raise LabFault(f"the text has {len(text)} characters", fix=f"use at most {MAX_TEXT}")
+    return text
 
 
 def overrides(connection: Connection, lab: str) -> dict[str, Override]:

@@ -118,6 +118,13 @@ class Release:
         return self.held or (self.moment is not None and now < self.moment)
 
 
+def release_text(rule: Release | None) -> str:
+    """Return how the audit names a rule; None is what course.yaml says."""
+    if rule is None:
+        return "as course.yaml says"
+    return "held" if rule.held or rule.moment is None else f"from {rule.moment.isoformat()}"
+
+
 @dataclass(frozen=True)
 class LabPolicy:
     """A lab's deadline and how its submissions count.

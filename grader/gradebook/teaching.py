@@ -18,7 +18,8 @@ from grader.gradebook import attempts, submissions
 from grader.gradebook.chain import record_event, storable
 from grader.gradebook.database import Database
 from grader.gradebook.groups import counts_for
-from grader.gradebook.policy import Release
+from grader.gradebook.ledger import message_text
+from grader.gradebook.policy import Release, release_text
 from grader.gradebook.progress import Waiting
 from grader.gradebook.tables import (
     attempt,
@@ -41,9 +42,6 @@ from grader.gradebook.values import (
     RequestStatus,
 )
 
-MAX_TEXT = 4000
-"""Characters of a message or a comment."""
-
 
 def _now() -> datetime:
     return datetime.now(UTC)
@@ -64,14 +62,17 @@ class Teaching:
         Raises:
             LabFault: There is no grade, no text, or another request is not closed yet.
         """
-        text = _text(body)
+        text = message_text(body)
         with self._database.writing() as connection:
             of = _submission(connection, stored_id)
             made = submissions.grade_of(connection, stored_id)
             if made is None:
                 raise LabFault("this submission has no grade yet", fix="wait until it is graded")
             mine = (request.c.submission == stored_id) & (request.c.status != "closed")
-            if connection.execute(select(request.c.id).where(mine)).first() is not None:
+            known = connection.execute(select(request.c.id).where(mine)).scalar()
+            if known is not None and _was_said_last(connection, known, author, text):
+                return int(known)  # a form that was sent twice
+            if known is not None:
                 raise LabFault("there is a request already", fix="write your message to that one")
             now = self._clock()
             values = {"submission": stored_id, "score": made["score"], "most": made["judged_max"]}
@@ -90,7 +91,7 @@ class Teaching:
         Raises:
             LabFault: There is no such request, no text, or it is closed.
         """
-        self._change(number, "answered" if staff else "open", author, staff, _text(body))
+        self._change(number, "answered" if staff else "open", author, staff, message_text(body))
 
     def close(self, number: int, author: str) -> None:
         """Close a request. Raises LabFault when there is none, or it is closed."""
@@ -105,6 +106,8 @@ class Teaching:
             of = _submission(connection, 0 if stored_id is None else stored_id)
             before = select(request.c.status).where(request.c.id == number)
             old = connection.execute(before).scalar_one()
+            if text and _was_said_last(connection, number, author, text):
+                return  # a form that was sent twice
             if old == "closed":
                 raise LabFault("this request is closed", fix="ask again on the submission's page")
             now = self._clock()
@@ -157,18 +160,20 @@ class Teaching:
         Raises:
             LabFault: There is no such submission or line, or no text.
         """
-        text = _text(body)
+        text = message_text(body)
         with self._database.writing() as connection:
             of = _submission(connection, stored_id)
             query = select(submission.c.data).where(submission.c.id == stored_id)
             lines = len(connection.execute(query).scalar_one().splitlines())
             if not 0 <= line <= lines:
                 raise LabFault(f"there is no line {line}", fix=f"the source has {lines} lines")
+            same = {"submission": stored_id, "line": line, "author": storable(author), "body": text}
+            mine = select(comment.c.id).filter_by(**same).where(~comment.c.removed)
+            known = connection.execute(mine).scalar()
+            if known is not None:
+                return int(known)  # a form that was sent twice
             now = self._clock()
-            number = _insert(
-                connection, comment, submission=stored_id, line=line, author=storable(author),
-                body=text, at=now,
-            )  # fmt: skip
+            number = _insert(connection, comment, at=now, **same)
             record_event(
                 connection, now, author, "comment", lab=of.lab, student=of.student,
                 submission=stored_id, after={"comment": number, "line": line}, reason=text,
@@ -212,8 +217,8 @@ class Teaching:
                 author=storable(author), reason=storable(reason), at=now,
             )  # fmt: skip
             record_event(
-                connection, now, author, "release", lab=lab, before=_release_text(before),
-                after=_release_text(rule), reason=reason, rows=[("release_rule", number)],
+                connection, now, author, "release", lab=lab, before=release_text(before),
+                after=release_text(rule), reason=reason, rows=[("release_rule", number)],
             )  # fmt: skip
 
     def release(self, lab: str, written: Release) -> Release:
@@ -330,15 +335,6 @@ def choices(connection: Connection, lab: str) -> Mapping[str, int]:
     return {row.student: row.submission for row in connection.execute(query.order_by(choice.c.id))}
 
 
-def _text(body: str) -> str:
-    text = storable(body.replace("\r\n", "\n").strip())
-    if not text:
-        raise LabFault("there is no text", fix="write what you mean")
-    if len(text) > MAX_TEXT:
-        raise LabFault(f"the text has {len(text)} characters", fix=f"use at most {MAX_TEXT}")
-    return text
-
-
 def _submission(connection: Connection, stored_id: int) -> Any:
     """Return whose submission that is, and lock it as every writer does before the audit."""
     query = select(submission.c.lab, submission.c.student).where(submission.c.id == stored_id)
@@ -361,18 +357,19 @@ def _say(
     return _insert(connection, message, body=text, at=now, **values)
 
 
+def _was_said_last(connection: Connection, number: int, author: str, text: str) -> bool:
+    """Whether the newest message of a request is this one, of this person."""
+    said = select(message.c.author, message.c.body).where(message.c.request == number)
+    row = connection.execute(said.order_by(message.c.id.desc()).limit(1)).first()
+    return row is not None and (row.author, row.body) == (storable(author), text)
+
+
 def _release(connection: Connection, lab: str) -> Release | None:
     query = select(release_rule).where(release_rule.c.lab == lab)
     row = connection.execute(query.order_by(release_rule.c.id.desc()).limit(1)).first()
     if row is None or row.moment is None and not row.held:
         return None
     return Release(row.moment, bool(row.held))
-
-
-def _release_text(rule: Release | None) -> str:
-    if rule is None:
-        return "as course.yaml says"
-    return "held" if rule.held or rule.moment is None else f"from {rule.moment.isoformat()}"
 
 
 def _pending(connection: Connection, one: Regrade) -> tuple[Waiting, ...]:

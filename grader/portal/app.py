@@ -44,6 +44,7 @@ from grader.portal.requests import (
     SignInNeeded,
     require_rules,
     site_of,
+    typed_in,
     visitor_of,
 )
 from grader.portal.similar import Comparisons
@@ -54,6 +55,8 @@ COMPRESSION = 5
 """The level of gzip: higher ones take twice the time to save a few percent of a class page."""
 
 BUSY = "The server cannot reach its database. Nothing is lost. Try again in a minute."
+NOT_STORED = "The server cannot reach its database. Nothing was stored: send it again in a minute."
+ENDED = "Your session has ended, and nothing was stored. Sign in, and send it again."
 
 MODULES = (
     signin, pages, staff, groups, regrades, similar, health, talk, boards, comparing, api,
@@ -122,6 +125,8 @@ def _sign_in_needed(request: Request, error: Exception) -> Response:
         return JSONResponse({"detail": "send a token"}, 401, headers)
     if request.headers.get("sec-fetch-dest") in ("iframe", "frame"):
         return refused_launch(request, Refused("session-ended"))  # no other site frames the sign-in
+    if typed_in(request):
+        return _answer(request, 401, ENDED, {})
     return RedirectResponse("/sign-in", 303)
 
 
@@ -155,7 +160,8 @@ def _invalid(request: Request, error: Exception) -> Response:
 
 
 def _failed(request: Request, error: Exception) -> Response:
-    return _answer(request, 503, BUSY, {"Retry-After": "30"})
+    said = BUSY if request.method in ("GET", "HEAD") else NOT_STORED
+    return _answer(request, 503, said, {"Retry-After": "30"})
 
 
 def _broken(request: Request, error: Exception) -> Response:
@@ -173,4 +179,5 @@ def _answer(request: Request, code: int, what: str, headers: dict[str, str]) -> 
             me = visitor_of(request)
         except (MachineFault, HTTPException):
             me = None
-    return HTMLResponse(site_of(request).page("refused.html", me=me, what=what), code, headers)
+    page = site_of(request).page("refused.html", me=me, what=what, typed=typed_in(request))
+    return HTMLResponse(page, code, headers)

@@ -22,6 +22,7 @@ from fastapi.routing import APIRoute
 from limits import RateLimitItem, parse
 from limits.storage import MemoryStorage
 from limits.strategies import MovingWindowRateLimiter
+from starlette.datastructures import FormData
 from starlette.routing import BaseRoute, Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
@@ -30,6 +31,7 @@ from grader.faults import MachineFault, StudentFault
 from grader.gradebook.people import Person
 from grader.portal.access import Right, may_see, right_of, scope_of
 from grader.portal.site import Site, unmasked
+from grader.portal.task.quiz import FIELD as QUIZ_FIELD
 
 COOKIE = "warpgrade"
 FRAME_COOKIE = "warpgrade-frame"
@@ -38,6 +40,8 @@ they do not send the other; what protects forms there is their token and `Origin
 
 VIEW_COOKIE = "warpgrade-view"
 """The student as whom one of the staff looks. It gives no right: each request asks the table."""
+MAX_SHOWN = 1 << 18
+"""Characters of a field that are shown again when a form is refused: those of a whole source."""
 MAX_BODY = 9 << 20
 """Bytes of a request: a submission's file may have 8 MiB."""
 
@@ -65,6 +69,7 @@ HEADERS = (
     (b"x-content-type-options", b"nosniff"),
     (b"referrer-policy", b"same-origin"),
     (b"cross-origin-opener-policy", b"same-origin"),
+    (b"cache-control", b"private, no-cache"),
 )
 
 
@@ -263,6 +268,40 @@ def require_own_origin(request: Request) -> None:
     host = request.headers.get("host", "")
     if origin is not None and origin.partition("://")[2] != host:
         raise HTTPException(403, "the form comes from another site")
+
+
+TYPED = {
+    "source": "Text of the submission",
+    "body": "Text",
+    "reason": "Reason",
+    "points": "Points",
+    "due": "Deadline",
+    "moment": "Time",
+    "team": "Group",
+    "students": "Students",
+    "pseudonym": "Pseudonym",
+    "name": "Name",
+}
+"""The fields of forms that a person fills in, with their labels; those of a quiz besides."""
+
+
+def typed_in(request: Request) -> tuple[tuple[str, str], ...]:
+    """Return what a person has typed into the form of a request, each with its label.
+
+    A page that refuses the form shows it, so that nobody has to write it again. What another site
+    sends is left out.
+    """
+    try:
+        require_own_origin(request)
+    except HTTPException:
+        return ()
+    form: FormData | None = getattr(request, "_form", None)  # None: there is none, or it is broken
+    found = []
+    for name, value in form.multi_items() if form else ():
+        label = TYPED.get(name) or name.removeprefix(QUIZ_FIELD) * name.startswith(QUIZ_FIELD)
+        if label and isinstance(value, str) and value.strip():
+            found.append((label, value[:MAX_SHOWN]))
+    return tuple(found)
 
 
 def require_form(request: Request, given: str, sender: Visitor) -> None:

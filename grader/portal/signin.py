@@ -6,9 +6,16 @@ from typing import Annotated
 
 from fastapi import APIRouter, Cookie, Depends, Form, HTTPException, Query, Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
+from starlette.background import BackgroundTask
 
-from grader.faults import LabFault
-from grader.gradebook.people import SCOPES, SESSION_LIFE, Identity, Person
+from grader.faults import LabFault, MachineFault
+from grader.gradebook.people import (
+    SCOPES,
+    SESSION_LIFE,
+    Identity,
+    Person,
+    comparable_address,
+)
 from grader.portal.lti.cookies import drop_framed_cookie
 from grader.portal.openid import FLOW_SECONDS, OpenId, ProviderFault
 from grader.portal.requests import (
@@ -31,7 +38,10 @@ router = APIRouter(include_in_schema=False)
 
 FLOW_COOKIE = "warpgrade-sign-in"
 
-SENT = "If this address is on the course's list, a link is on its way. It works for 15 minutes."
+SENT = (
+    "If this address is on the course's list, a link is on its way. It works for 15 minutes. "
+    "If no message comes, look for it among the spam, or ask the staff which address they have."
+)
 """The same for every address, so that nobody learns who takes the course."""
 
 Signed = Annotated[Visitor, Depends(visitor)]
@@ -68,6 +78,7 @@ def start_session(site: Site, person: Person, to: str = "/") -> Response:
         httponly=True, samesite="lax", secure=site.url.startswith("https:"),
     )  # fmt: skip
     drop_framed_cookie(answer, site.url, FRAME_COOKIE)
+    answer.delete_cookie(VIEW_COOKIE)  # of whoever looked as a student in this browser before
     return answer
 
 
@@ -81,15 +92,26 @@ def sign_in(request: Request) -> Response:
 
 @router.post("/sign-in", name="send_link")
 def send_link(request: Request, email: Text) -> Response:
-    """Send a link to a person of the course; the answer is the same for everybody."""
+    """Send a link to a person of the course; the answer is the same for everybody.
+
+    It is given before anybody looks who that is: neither its time nor a mail server that fails
+    tells whether the address is in the course.
+    """
     require_own_origin(request)
-    site, who = site_of(request), email.strip().lower()
+    site, who = site_of(request), comparable_address(email)
     limits_of(request).spend(("address", address_of(request)), ("sign-in", who))
-    person = site.people.find(email)
-    if person is not None:
-        secret = site.people.new_link(person.who)
-        site.send_link(person, f"{site.url}/sign-in/{secret}")
-    return HTMLResponse(site.page("sign_in.html", said=SENT, me=None))
+    page = site.page("sign_in.html", said=SENT, me=None)
+    return HTMLResponse(page, background=BackgroundTask(_send_link, site, email))
+
+
+def _send_link(site: Site, email: str) -> None:
+    try:
+        person = site.people.find(email)
+        if person is not None:
+            secret = site.people.new_link(person.who)
+            site.send_link(person, f"{site.url}/sign-in/{secret}")
+    except MachineFault as fault:
+        site.say(f"a link to sign in was not sent: {fault}")
 
 
 def _openid(request: Request) -> OpenId:
@@ -169,7 +191,8 @@ def sign_out(request: Request, me: Signed, form: Text) -> Response:
     """End the session."""
     require_form(request, form, me)
     site_of(request).people.end_session(me.session)
-    answer = RedirectResponse("/sign-in", 303)
+    # Else "Back" shows the next one at this machine what the browser has kept.
+    answer = RedirectResponse("/sign-in", 303, {"Clear-Site-Data": '"cache"'})
     answer.delete_cookie(COOKIE)
     answer.delete_cookie(VIEW_COOKIE)
     drop_framed_cookie(answer, site_of(request).url, FRAME_COOKIE)
@@ -200,7 +223,9 @@ def new_token(
         token = site_of(request).people.new_token(me.person.who, name, scope, me.person.who)
     except LabFault as fault:
         raise HTTPException(422, fault.what) from None
-    return _account(request, me, token)
+    answer = _account(request, me, token)
+    answer.headers["Cache-Control"] = "no-store"
+    return answer
 
 
 @router.post("/account/tokens/{number}/revoke", name="revoke_token")

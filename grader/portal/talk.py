@@ -9,7 +9,7 @@ from fastapi import Request as WebRequest
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 
 from grader.faults import LabFault
-from grader.gradebook.teaching import MAX_TEXT
+from grader.gradebook.ledger import MAX_TEXT
 from grader.gradebook.values import Request
 from grader.portal.requests import (
     Visitor,

@@ -159,6 +159,11 @@ class Served:
     def __init__(self, site: Site, book: Gradebook, links: dict[str, str], port: int) -> None:
         self.site, self.book, self.links, self.port = site, book, links, port
 
+    def link(self, email: str) -> str:
+        """The last link that was sent to an address, once it is sent: no answer waits for that."""
+        until(lambda: email in self.links)
+        return self.links[email]
+
     def signed_in(self, email: str) -> Visit:
         person = self.site.people.find(email)
         assert person is not None
