@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -44,6 +43,8 @@ Students = Annotated[
 Reason = Annotated[str, Option("--reason", metavar="TEXT", help="Why; for the audit.")]
 On = Annotated[Backend, Option("--on", help="The backend.")]
 DEMO = Path("build") / "portal"
+LAST_SECONDS = 10
+"""Seconds that a server waits at its end for what others still send: some never send it all."""
 
 
 def serve(
@@ -94,6 +95,7 @@ def serve(
             uvicorn.run(
                 app, host=host, port=port, log_level="warning", access_log=False,
                 server_header=False, proxy_headers=bool(proxies), forwarded_allow_ips=proxies,
+                timeout_graceful_shutdown=LAST_SECONDS,
             )  # fmt: skip
     return 0
 
@@ -170,19 +172,14 @@ def _note_handouts(site: Site, folder: Path) -> None:
     say(f"Students see no handout of {', '.join(missing)}. Build them with:\n{first}{build}")
 
 
-@contextmanager
-def _worker_process(folder: Path, jobs: int, on: Backend) -> Iterator[None]:
+def _worker_process(folder: Path, jobs: int, on: Backend) -> AbstractContextManager[object]:
     """Run `grader worker` beside the server; none for 0 jobs."""
-    if jobs < 1:
-        yield
-        return
+    from grader.portal.worker import KeptWorker
+
     words = [sys.executable, "-m", "grader", "worker", "--course", str(folder)]
-    process = subprocess.Popen([*words, "--jobs", str(jobs), "--on", on.value])
-    try:
-        yield
-    finally:
-        process.send_signal(signal.SIGTERM)
-        process.wait()
+    return (
+        KeptWorker([*words, "--jobs", str(jobs), "--on", on.value], say) if jobs else nullcontext()
+    )
 
 
 @contextmanager
@@ -204,6 +201,9 @@ def worker(
         int | None, Option("--jobs", metavar="N", help="Submissions at a time.  [default: cores]")
     ] = None,
     on: On = Backend.sim,
+    attached: Annotated[
+        bool, Option("--attached", help="End with standard input, as `grader serve` needs it.")
+    ] = False,
 ) -> int:
     """Grade what is submitted to a course, until ended.
 
@@ -231,9 +231,18 @@ def worker(
         threading.Thread(target=measure_marks, args=measuring, daemon=True).start()
         one = Worker(book, graded, say)
         _end_on_signals(one.end)
+        if attached:
+            threading.Thread(target=_end_with_input, args=(one.end,), daemon=True).start()
         say(f"grading for {course_file.name}, {count} at a time")
         one.run(count)
     return 0
+
+
+def _end_with_input(end: Callable[[], None]) -> None:
+    """Call `end` when nobody can write to standard input any more."""
+    while os.read(0, 1024):
+        pass
+    end()
 
 
 def _end_on_signals(end: Callable[[], None]) -> None:

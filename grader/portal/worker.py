@@ -7,9 +7,11 @@ the database, share one queue, and a worker that was killed loses nothing.
 from __future__ import annotations
 
 import math
+import signal
+import subprocess
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from types import TracebackType
 
@@ -35,6 +37,9 @@ an event."""
 
 REST_SECONDS = 30.0
 """Seconds without work after MAX_CONSECUTIVE_FAULTS: the machine is broken, others may not be."""
+
+FIRST_PAUSE, LONGEST_PAUSE = 1.0, 60.0
+"""Seconds before a worker that ended is started again, doubled while it keeps ending."""
 
 Perform = Callable[[Lab, Task, BatchOptions, Progress], Answer]
 Say = Callable[[str], None]
@@ -228,3 +233,54 @@ class Worker:
         self._book.fault(claim, answer.grade or answer.failure)
         self._faults += 1
         self._say(f"{one.lab}: {one.student}: not graded: {answer.reason}")
+
+
+class KeptWorker:
+    """A process that grades beside a server. When it ends, it is started again.
+
+    It has a process session of its own, so that Ctrl-C ends it through the server. It ends itself
+    when its standard input does (`--attached`): the server may be killed.
+    """
+
+    def __init__(self, words: Sequence[str], say: Say, pause: float = FIRST_PAUSE) -> None:
+        self._words, self._say, self._pause = [*words, "--attached"], say, pause
+        self._ended, self._lock = threading.Event(), threading.Lock()
+        self._process: subprocess.Popen[bytes] | None = None
+        self._thread = threading.Thread(target=self._keep, name="worker", daemon=True)
+
+    def __enter__(self) -> KeptWorker:
+        self._start()
+        self._thread.start()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        """Have the worker finish what it is grading, and wait for it."""
+        with self._lock:
+            self._ended.set()
+            if self._process is not None:
+                self._process.send_signal(signal.SIGTERM)
+        self._thread.join()
+
+    def _start(self) -> None:
+        with self._lock:
+            if not self._ended.is_set():
+                self._process = subprocess.Popen(
+                    self._words, stdin=subprocess.PIPE, start_new_session=True
+                )
+
+    def _keep(self) -> None:
+        pause = self._pause
+        while self._process is not None:
+            begun = time.monotonic()
+            code = self._process.wait()
+            if self._ended.is_set():
+                return
+            if time.monotonic() - begun > LONGEST_PAUSE:
+                pause = self._pause
+            self._say(f"the worker ended ({code}); another one starts in {pause:g} s")
+            self._ended.wait(pause)
+            pause = min(2 * pause, LONGEST_PAUSE)
+            try:
+                self._start()
+            except OSError as error:  # no memory now: the one that ended is waited for again
+                self._say(f"no worker could be started: {error.strerror}")

@@ -20,12 +20,12 @@ from tests.portal.made import LAB, Served, Visit, source
 
 # route: method, path, the scope that a token needs, and the answers to: nobody, Ada, Ben (same
 # section), Cyd, the TA of A, the instructor, the observer. S: 2xx, or a redirect that is the
-# answer; 303: to the sign-in; N: 404; F: 403. `form`: only a session sends it, whatever scopes a
+# answer; 303: to the sign-in; 401: with what was typed; N: 404; F: 403. `form`: only a session sends it, whatever scopes a
 # token has. What changes the things of others needs `teach`.
 TABLE = """
 home               GET    /                                       read   303 S S S S S S
 account            GET    /account                                read   303 S S S S S S
-new_token          POST   /account/tokens                         form   303 S S S S S S
+new_token          POST   /account/tokens                         form   401 S S S S S S
 revoke_token       POST   /account/tokens/1/revoke                form   303 N N N N N N
 lab                GET    /labs/{lab}?student=ada                 read   303 S N N S S S
 submit             POST   /labs/{lab}/submissions                 form   303 S S S F F F
@@ -38,38 +38,38 @@ class_page         GET    /class/{lab}                            read   303 F F
 student_page       GET    /students/ada                           read   303 F F F S S S
 similar            GET    /class/{lab}/similar                    read   303 F F F S S S
 similar_pair       GET    /class/{lab}/similar/{id}/{id}          read   303 F F F N N N
-extend             POST   /class/{lab}/extensions                 form   303 F F F S S F
+extend             POST   /class/{lab}/extensions                 form   401 F F F S S F
 skeleton           GET    /labs/{lab}/skeleton                    read   303 S S S S S S
 handout_figure     GET    /labs/{lab}/handout/1.svg               read   303 S S S S S S
 api_files          GET    /api/v1/labs/{lab}/files                read   401 S S S S S S
 groups             GET    /class/{lab}/groups                     read   303 F F F S S S
-set_group          POST   /class/{lab}/groups                     form   303 F F F S S F
+set_group          POST   /class/{lab}/groups                     form   401 F F F S S F
 queue              GET    /queue                                  read   303 F F F S S S
 health             GET    /health                                 read   303 F F F S S S
 retry              POST   /queue/{lab}/retry                      form   303 F F F S S F
 audit              GET    /audit                                  read   303 F F F F S F
 requests           GET    /requests                               read   303 S S S S S S
 request_page       GET    /requests/1                             read   303 S N N S S S
-ask                POST   /submissions/{second}/requests          form   303 S N N F F F
-reply              POST   /requests/1/messages                    form   303 S N N S S F
-comment            POST   /submissions/{id}/comments              form   303 F F F S S F
+ask                POST   /submissions/{second}/requests          form   401 S N N F F F
+reply              POST   /requests/1/messages                    form   401 S N N S S F
+comment            POST   /submissions/{id}/comments              form   401 F F F S S F
 remove_comment     POST   /submissions/{id}/comments/{one}/remove form   303 F F F S S F
 close_request      POST   /requests/{one}/close                   form   303 F F F S S F
 release            POST   /class/{lab}/release                    form   303 F F F F S F
-points             POST   /class/{lab}/points                     form   303 F F F S S F
+points             POST   /class/{lab}/points                     form   401 F F F S S F
 choose             POST   /labs/{lab}/choice                      form   303 422 N N F F F
 regrades           GET    /regrades                               read   303 F F F F S S
 regrade_page       GET    /regrades/{one}                         read   303 F F F F S S
-start_regrade      POST   /class/{lab}/regrades                   form   303 F F F F S F
+start_regrade      POST   /class/{lab}/regrades                   form   401 F F F F S F
 decide_regrade     POST   /regrades/{one}/decision                form   303 F F F F S F
 retry_regrade      POST   /regrades/{one}/retry                   form   303 F F F F S F
 view_as            POST   /students/ada/view                      form   303 F F F S S F
 end_view           POST   /view/end                               form   303 S S S S S S
 sign_out           POST   /sign-out                               form   303 S S S S S S
 board              GET    /labs/{lab}/board                       read   303 S S S S S S
-join_board         POST   /labs/{lab}/board                       form   303 S S S F F F
+join_board         POST   /labs/{lab}/board                       form   401 S S S F F F
 leave_board        POST   /labs/{lab}/board/leave                 form   303 S S S F F F
-moderate_entry     POST   /labs/{lab}/board/entries               form   303 F F F S S F
+moderate_entry     POST   /labs/{lab}/board/entries               form   401 F F F S S F
 api_board          GET    /api/v1/labs/{lab}/board                read   401 S S S S S S
 api_join_board     POST   /api/v1/labs/{lab}/board                submit 401 S S S F F F
 api_leave_board    DELETE /api/v1/labs/{lab}/board                submit 401 S S S F F F

@@ -17,7 +17,8 @@ from sqlalchemy import func, select
 from grader.gradebook.book import Gradebook, open_gradebook
 from grader.gradebook.course import read_course
 from grader.gradebook.tables import attempt
-from tests.command import ROOT
+from tests import processes
+from tests.command import PATIENCE, ROOT
 from tests.portal.made import LAB, Visit, source, until, write_course
 
 PYTHON = (sys.executable, "-m", "grader")
@@ -112,4 +113,48 @@ def test_what_was_answered_is_graded_once(victim: str, tmp_path: Path) -> None:
     kinds = [event.kind for event in book.progress.after(0) if event.kind == "graded"]
     assert len(kinds) == len(stored)
     assert book.verify().problems == ()
+    book.close()
+
+
+def workers_of(book: Gradebook) -> dict[int, str]:
+    """The state of each worker that was heard of, by its process."""
+    health = book.workers.health([LAB], Path("."))
+    return {int(one.pid): one.status for one in health.workers}
+
+
+def test_a_server_starts_its_worker_again_and_takes_it_along(tmp_path: Path) -> None:
+    """A worker that is killed is replaced, and one whose server is killed ends."""
+    write_course(tmp_path)
+    book = open_gradebook(read_course(tmp_path).gradebook)
+    words = ("serve", "--course", str(tmp_path), "--port", str(free_port()), "--jobs", "1")
+    server = start(*words)
+    until(lambda: "idle" in workers_of(book).values())
+    (first,) = workers_of(book)
+    os.kill(first, signal.SIGKILL)
+    until(lambda: set(workers_of(book)) - {first})
+    (second,) = set(workers_of(book)) - {first}
+    kill(server)
+    until(lambda: not processes.is_running(second))
+    book.close()
+
+
+def test_an_upload_that_never_ends_does_not_keep_a_server(tmp_path: Path) -> None:
+    write_course(tmp_path)
+    course = read_course(tmp_path)
+    book = open_gradebook(course.gradebook)
+    book.enroll(course.students, "test")
+    person = book.people.find("ada@example.org")
+    assert person is not None
+    port = free_port()
+    token = book.people.new_token(person.who, "t", ("read", "submit"), "")
+    server = start("serve", "--course", str(tmp_path), "--port", str(port), "--jobs", "0")
+    until(lambda: answers(Visit(port)))
+    with socket.create_connection(("127.0.0.1", port)) as slow:
+        lines = [f"POST /api/v1/labs/{LAB}/submissions HTTP/1.1", "Host: x", "Expect: 100-continue"]
+        lines += [f"Authorization: Bearer {token}", "Content-Length: 100"]
+        lines += ["Content-Type: multipart/form-data; boundary=x"]
+        slow.sendall(("\r\n".join(lines) + "\r\n\r\n").encode())
+        assert slow.recv(12) == b"HTTP/1.1 100", "the server waits for the body"
+        server.send_signal(signal.SIGTERM)
+        server.wait(PATIENCE)
     book.close()
