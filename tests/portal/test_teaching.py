@@ -374,7 +374,7 @@ def test_commands_do_what_the_pages_do(course: Served, monkeypatch: pytest.Monke
     monkeypatch.setenv("WARPGRADE_URL", f"http://127.0.0.1:{course.port}")
     monkeypatch.setenv("WARPGRADE_TOKEN", program.own["Authorization"].partition(" ")[2])
     assert "request 1" in grader("portal", "ask", number, "Why?").err
-    assert grader("portal", "ask", number, "Why?").code == 1, "there is one already"
+    assert grader("portal", "ask", number, "And why else?").code == 1, "there is one already"
     assert "1  open" in grader("portal", "requests", *folder).out
     assert grader("portal", "answer", "1", "Line 3.", *folder).code == 0
     shown = grader("portal", "requests", "1", *folder).out
