@@ -5,7 +5,9 @@ The others are ended by the signal itself, see `grader.__main__`.
 
 from __future__ import annotations
 
+import os
 import signal
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING
@@ -49,3 +51,18 @@ def _handled_by(handler: Callable[[int, FrameType | None], object]) -> Iterator[
     finally:
         for number, earlier in before.items():
             signal.signal(number, earlier)
+
+
+def end_with_input(end: Callable[[], None]) -> None:
+    """Call `end` when nobody can write to standard input any more."""
+    while os.read(0, 1024):
+        pass
+    end()
+
+
+def end_on_signals(end: Callable[[], None]) -> None:
+    """Call `end` at SIGTERM and at Ctrl-C; nothing, where this is not the main thread."""
+    if threading.current_thread() is not threading.main_thread():
+        return
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda received, frame: end())

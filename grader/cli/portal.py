@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import os
-import signal
-import sys
 import threading
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from grader.cli.interrupts import interruptible
+from grader.cli.interrupts import end_on_signals, end_with_input, interruptible
 from grader.cli.terminal import (
     Argument,
     Backend,
@@ -71,6 +69,7 @@ def serve(
     from grader.cli.batch import apply_course
     from grader.gradebook.course import read_course
     from grader.portal.app import create_app
+    from grader.portal.worker import worker_beside
 
     folder = _demo_folder() if demo else course
     if folder is None:
@@ -89,7 +88,7 @@ def serve(
         _note_handouts(site, folder)
         say(f"serving {course_file.name} at {url}; end with Ctrl-C")
         count = os.cpu_count() or 1 if jobs is None else jobs
-        with interruptible(), _worker_process(folder, count, on), _grades_sent(site):
+        with interruptible(), worker_beside(folder, count, on.value, say), _grades_sent(site):
             # The limits count by address: a proxy may say for whom it asks, nobody else.
             proxies = list(course_file.portal.proxies)
             uvicorn.run(
@@ -172,16 +171,6 @@ def _note_handouts(site: Site, folder: Path) -> None:
     say(f"Students see no handout of {', '.join(missing)}. Build them with:\n{first}{build}")
 
 
-def _worker_process(folder: Path, jobs: int, on: Backend) -> AbstractContextManager[object]:
-    """Run `grader worker` beside the server; none for 0 jobs."""
-    from grader.portal.worker import KeptWorker
-
-    words = [sys.executable, "-m", "grader", "worker", "--course", str(folder)]
-    return (
-        KeptWorker([*words, "--jobs", str(jobs), "--on", on.value], say) if jobs else nullcontext()
-    )
-
-
 @contextmanager
 def _grades_sent(site: Site) -> Iterator[None]:
     """Send grades to learning platforms beside the server."""
@@ -230,26 +219,12 @@ def worker(
         measuring = (book, course_file, graded, grade_task, say)
         threading.Thread(target=measure_marks, args=measuring, daemon=True).start()
         one = Worker(book, graded, say)
-        _end_on_signals(one.end)
+        end_on_signals(one.end)
         if attached:
-            threading.Thread(target=_end_with_input, args=(one.end,), daemon=True).start()
+            threading.Thread(target=end_with_input, args=(one.end,), daemon=True).start()
         say(f"grading for {course_file.name}, {count} at a time")
         one.run(count)
     return 0
-
-
-def _end_with_input(end: Callable[[], None]) -> None:
-    """Call `end` when nobody can write to standard input any more."""
-    while os.read(0, 1024):
-        pass
-    end()
-
-
-def _end_on_signals(end: Callable[[], None]) -> None:
-    if threading.current_thread() is not threading.main_thread():
-        return
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda received, frame: end())
 
 
 @portal.command("staff")

@@ -9,10 +9,13 @@ from __future__ import annotations
 import math
 import signal
 import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
+from pathlib import Path
 from types import TracebackType
 
 from grader import __version__, dataclass
@@ -284,3 +287,9 @@ class KeptWorker:
                 self._start()
             except OSError as error:  # no memory now: the one that ended is waited for again
                 self._say(f"no worker could be started: {error.strerror}")
+
+
+def worker_beside(folder: Path, jobs: int, on: str, say: Say) -> AbstractContextManager[object]:
+    """Keep a worker of that many jobs beside a server; none for 0 jobs."""
+    words = [sys.executable, "-m", "grader", "worker", "--course", str(folder)]
+    return KeptWorker([*words, "--jobs", str(jobs), "--on", on], say) if jobs > 0 else nullcontext()

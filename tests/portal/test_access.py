@@ -20,8 +20,8 @@ from tests.portal.made import LAB, Served, Visit, source
 
 # route: method, path, the scope that a token needs, and the answers to: nobody, Ada, Ben (same
 # section), Cyd, the TA of A, the instructor, the observer. S: 2xx, or a redirect that is the
-# answer; 303: to the sign-in; 401: with what was typed; N: 404; F: 403. `form`: only a session sends it, whatever scopes a
-# token has. What changes the things of others needs `teach`.
+# answer; 303: to the sign-in; 401: with what was typed; N: 404; F: 403. `form`: only a session
+# sends it, whatever scopes a token has. What changes the things of others needs `teach`.
 TABLE = """
 home               GET    /                                       read   303 S S S S S S
 account            GET    /account                                read   303 S S S S S S

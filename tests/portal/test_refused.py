@@ -19,7 +19,17 @@ TEXT = "what <b>someone</b> has typed\n  for an hour"
 SHOWN = "what &lt;b&gt;someone&lt;/b&gt; has typed\n  for an hour"
 CHOSEN = {"form", "file", "answers", "keep", "student", "submission", "earlier", "course", "group"}
 CHOSEN |= {"when", "action", "decision", "line", "scope", "email"}
-"""Fields that nobody types, or that are quickly typed again."""
+CHOSEN |= {
+    "audience",
+    "issuer",
+    "jwks_url",
+    "deployment",
+    "lab",
+    "token_url",
+    "auth_url",
+    "client_id",
+}
+"""Fields that nobody types, or that are copied from elsewhere."""
 
 
 def forms() -> Iterator[tuple[str, str, list[str]]]:
@@ -48,6 +58,7 @@ def test_what_was_typed_is_shown_when_a_form_is_refused(
     typed = {field: TEXT for field in fields if field in TYPED}
     where = re.sub(r"\{(\w+)\}", lambda one: {"name": LAB}.get(one[1], "1"), path)
     more = {"student": "ada", "submission": "1", "when": "from", "action": "hide", "scope": "read"}
+    more |= {field: "1" for field in fields if field not in {*more, "file", "answers", "keep"}}
     sent = {**more, "decision": "adopt", "email": "x", **typed, "form": "of another session"}
     for email in ("ada@example.org", "lead@example.org"):
         reply = shared.signed_in(email).post(where, **sent)
