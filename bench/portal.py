@@ -21,7 +21,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from statistics import median, quantiles
@@ -286,7 +286,7 @@ def run(folder: Path, url: str, seconds: float) -> list[Row]:
     ]
 
 
-def percentile(values: list[float]) -> float:
+def percentile(values: Sequence[float]) -> float:
     """Return the 95th percentile."""
     return quantiles(values, n=20)[-1]
 

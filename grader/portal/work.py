@@ -183,11 +183,14 @@ def _concealed(entry: Entry) -> Entry:
 def handed_lines(site: Site, me: Visitor, line: LabLine) -> Sequence[HandedLine]:
     """Return a student's submissions of a lab, newest first, as a person may see them."""
     held = is_held(site, me, line.lab.name)
-    waiting = {one.id: one for one in site.progress.waiting([line.lab.name])}
     who = line.entry.student
+    history = site.book.history(line.lab.name, who)
+    waits = any(one.grade is None for one in history)
+    queue = site.progress.waiting([line.lab.name]) if waits else ()
+    waiting = {one.id: one for one in queue}
     return tuple(
         replace(_handed(line, one, waiting, held), by=site.name_of(one.by) if one.by != who else "")
-        for one in reversed(site.book.history(line.lab.name, who))
+        for one in reversed(history)
     )
 
 

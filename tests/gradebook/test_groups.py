@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
@@ -13,13 +14,16 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
-from sqlalchemy import event
+from sqlalchemy import event, select
+from sqlalchemy.dialects import sqlite
 
 from grader.faults import LabFault
 from grader.gradebook.book import Gradebook, open_gradebook
 from grader.gradebook.course import Course
+from grader.gradebook.groups import counts_for
 from grader.gradebook.ledger import Student
 from grader.gradebook.policy import LabPolicy, Penalty, lateness
+from grader.gradebook.tables import submission
 from grader.gradebook.values import ExtensionRow
 from tests.gradebook.made import NOON, Clock, a_grade
 
@@ -384,3 +388,17 @@ def test_the_model_knows_lateness_as_the_handout_does() -> None:
     for days in range(5):
         at = NOON + timedelta(days=days)
         assert lateness(POLICIES[0], at).share_kept == pytest.approx(1 - 0.1 * days)
+
+
+def test_what_counts_for_a_student_is_found_by_indexes(tmp_path: Path) -> None:
+    """A condition that reads the whole lab, or the whole table, costs more with each submission."""
+    book = open_gradebook(str(tmp_path / "grades.db"))
+    query = select(submission.c.name).where(counts_for("lab", ["ada", "ben"]))
+    text = query.compile(dialect=sqlite.dialect(), compile_kwargs={"literal_binds": True})
+    with book.database.reading() as connection:
+        rows = connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {text}").all()
+    book.close()
+    read = [str(row[-1]) for row in rows if re.match(r"(SCAN|SEARCH) ", str(row[-1]))]
+    keys = {one.partition("(")[2] for one in read}
+    assert read and not [one for one in read if one.startswith("SCAN")], read
+    assert keys == {"rowid=?)", "lab=? AND student=?)", "student=?)"}, read
