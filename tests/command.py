@@ -20,11 +20,9 @@ from pathlib import Path
 
 from tests import processes
 from tests.command_server import CLOSED, MESSAGE_BYTES
+from tests.patience import PATIENCE
 
 ROOT = Path(__file__).parent.parent
-
-PATIENCE = 300
-"""Seconds after which a wait fails a test; no outcome depends on it, on however busy a machine."""
 READ_AT_START = ("PYTHON", "LC_", "LANG", "LD_", "MALLOC_", "OPENBLAS_")
 """How variables begin that Python or a library reads once in a process."""
 

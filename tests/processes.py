@@ -33,6 +33,30 @@ def command_line(pid: int) -> str:
     return words.replace(b"\0", b" ").decode(errors="replace")
 
 
+def names(pid: int) -> str:
+    """Return the name of a process, which a sandboxed step sets, and its command line."""
+    try:
+        name = Path(f"/proc/{pid}/comm").read_text(errors="replace")
+    except GONE:
+        return ""
+    return name + command_line(pid)
+
+
+def processor_seconds(pid: int) -> float:
+    """Return the processor time of a process, of its descendants, and of those that they reaped."""
+    seconds, waiting = 0.0, [pid]
+    while waiting:
+        one = waiting.pop()
+        try:
+            fields = Path(f"/proc/{one}/stat").read_text().rpartition(")")[2].split()
+            for task in os.listdir(f"/proc/{one}/task"):
+                waiting += map(int, Path(f"/proc/{one}/task/{task}/children").read_text().split())
+        except GONE:
+            continue
+        seconds += sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK")
+    return seconds
+
+
 def ids() -> list[int]:
     """Return the ids of the processes that this one sees."""
     return [int(name) for name in os.listdir("/proc") if name.isdigit()]

@@ -11,7 +11,6 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import time
 from collections.abc import Mapping
 from concurrent.futures import Future, ProcessPoolExecutor
 from dataclasses import dataclass, replace
@@ -27,6 +26,8 @@ from grader.labs.reading import load_lab
 from grader.reports.text import grade_report, render
 from grader.submissions.files import parse_submission, read_submission
 from tests.attacks.traces import adopt_orphans, record_traces, remaining_traces
+from tests.patience import PATIENCE
+from tests.processes import processor_seconds
 
 CANARY = "canary-7f3a91"
 CASES = ("one-tile", "whole-numbers")
@@ -34,31 +35,21 @@ COMPILE_SECONDS = 2.0
 LIMIT = 0.5
 """Seconds of processor time that a launch may take."""
 
-LONGEST = COMPILE_SECONDS + 2 * len(CASES) * LIMIT
-"""Seconds that an attempt may take: each case runs twice, once with the compiler's optimizer."""
+LONGEST = 2 + COMPILE_SECONDS + 2 * len(CASES) * LIMIT
+"""Seconds of processor time that an attempt may take: its limits, where each case runs twice, once
+with the compiler's optimizer, and two. On a busy machine it waits longer, and takes no more."""
 
 LAB = Path(__file__).parents[2] / "labs" / "tiled-matmul"
 SOLUTION = Path(__file__).parents[2] / "solutions" / "tiled-matmul" / "tiled-matmul.cu"
 
 
-def load_factor() -> float:
-    """Return how much longer things take now, at least 1: processes wait for a core."""
-    return max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))
-
-
-def allowed_seconds() -> float:
-    """Return the seconds that an attempt may take now: its limits and two, more under load."""
-    return (LONGEST + 2) * load_factor()
-
-
 @dataclass(frozen=True)
 class AttackResult:
-    """The result of an attack: the grade as JSON and as text, its time and limit, what remains."""
+    """The result of an attack: the grade as JSON and as text, its processor time, what remains."""
 
     grade: str
     text: str
     seconds: float
-    allowed_seconds: float
     remaining: tuple[str, ...]
 
     @property
@@ -107,7 +98,7 @@ class Corpus:
 
     def result(self, key: str) -> AttackResult:
         """Wait for the result of an attack."""
-        return self._futures[key].result()
+        return self._futures[key].result(PATIENCE)
 
 
 def _set_up_worker(folder: str) -> None:
@@ -151,14 +142,14 @@ def _run_attack(name: str, data: bytes | Path) -> AttackResult:
     before = record_traces(*places)
     grade, text, seconds = _timed_grade(name, data)
     remains = remaining_traces(before, *places)
-    return AttackResult(grade, text, seconds, allowed_seconds(), tuple(remains))
+    return AttackResult(grade, text, seconds, tuple(remains))
 
 
 def _timed_grade(name: str, data: bytes | Path) -> tuple[str, str, float]:
-    """Return the grade of a submission as JSON and as a report, and its seconds."""
+    """Return the grade of a submission as JSON and as a report, and its processor time."""
     lab = load_lab("tiled-matmul")
     lab = replace(lab, cases=tuple(case for case in lab.cases if case.name in CASES))
-    started = time.monotonic()
+    started = processor_seconds(os.getpid())
     try:
         submission = (
             read_submission(data) if isinstance(data, Path) else parse_submission(data, name)
@@ -166,5 +157,5 @@ def _timed_grade(name: str, data: bytes | Path) -> tuple[str, str, float]:
         got = feedback.grade(lab, submission, visibility="all", threads=1, limit=LIMIT)
     except StudentFault as fault:
         got = pipeline.grade_unreadable(lab, name, fault)
-    seconds = time.monotonic() - started
+    seconds = processor_seconds(os.getpid()) - started
     return json.dumps(got.to_json()), render(grade_report(got)), seconds

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.attacks.corpus import CANARY, SOLUTION, AttackResult, Corpus
+from tests.attacks.corpus import CANARY, LONGEST, SOLUTION, AttackResult, Corpus
 from tests.attacks.made import GENERATED, Attack
 from tests.attacks.verdict import COMPILE, LAUNCH, SPEED, TESTS, expected_verdicts, name_of
 
@@ -48,7 +48,7 @@ def corpus(
 def check_invariants(result: AttackResult) -> None:
     """Check that an attack ended in time, read no secret, left nothing, and has a plain report."""
     assert result.remaining == ()
-    assert result.seconds < result.allowed_seconds
+    assert result.seconds < LONGEST
     assert CANARY not in result.grade and CANARY not in result.text
     assert "root:" not in result.grade and "HOME=" not in result.grade
     assert is_harmless(result.text)

@@ -19,10 +19,10 @@ from pathlib import Path
 
 from grader.sandbox.user import DYNAMIC_USERS
 from tests.command import descendants
+from tests.patience import PATIENCE
 from tests.processes import command_line
 
 _PR_SET_CHILD_SUBREAPER = 36
-_PATIENCE = 2.0  # seconds: the kernel's kill is asynchronous
 
 
 @dataclass(frozen=True)
@@ -63,8 +63,11 @@ def record_traces(*folders: Path, standing: Set[int] = frozenset()) -> Traces:
 
 
 def remaining_traces(before: Traces, *folders: Path) -> list[str]:
-    """Describe what did not exist before; empty when all of it is gone in 2 s."""
-    deadline = time.monotonic() + _PATIENCE
+    """Describe what did not exist before; empty once all of it is gone.
+
+    The kernel's kill is asynchronous.
+    """
+    deadline = time.monotonic() + PATIENCE
     while remaining := _added(before, record_traces(*folders, standing=before.processes)):
         if time.monotonic() > deadline:
             return remaining

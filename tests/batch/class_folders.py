@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 import zipfile
 from collections.abc import Mapping
 from pathlib import Path
@@ -53,9 +52,7 @@ def check_refused(place: Path, what: str) -> None:
     neighbour's is read.
     """
     found = {one.student: one for one in find_submissions(place, LAB).submissions}
-    began = time.process_time()
     with pytest.raises(StudentFault, match=what) as raised:
         found["eve"].read()
     assert raised.value.findings[0].severity == "error"
     assert found["honest"].read() == HONEST
-    assert time.process_time() - began < 10

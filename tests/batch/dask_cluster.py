@@ -6,7 +6,6 @@ import os
 import re
 import subprocess
 import sys
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -14,10 +13,13 @@ from pathlib import Path
 
 from tests.batch.worker_preload import MARK
 from tests.command import ROOT
+from tests.patience import until
 
 _ADDRESS = re.compile(r"tcp://127\.0\.0\.1:\d+")
 _JOINED = re.compile(r"Registered to")
-READY = 60.0
+GRACE = 20.0
+"""Seconds for a process to end by itself before it is killed."""
+
 _NOTHING: Mapping[str, str] = {}
 _SETTINGS = {"DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES": "1"}
 
@@ -52,10 +54,13 @@ class Cluster:
 
 def wait_for(log: Path, words: re.Pattern[str], process: subprocess.Popen[bytes]) -> str:
     """The words that a living process has written to its log, as soon as they are there."""
-    end = time.monotonic() + READY
-    while not (shown := words.search(log.read_text())):
-        assert time.monotonic() < end and process.poll() is None, log.read_text()
-        time.sleep(0.05)
+
+    def search() -> re.Match[str] | None:
+        assert process.poll() is None, log.read_text()
+        return words.search(log.read_text())
+
+    shown = until(search)
+    assert shown
     return shown[0]
 
 
@@ -76,7 +81,7 @@ def cluster(folder: Path, workers: Sequence[Sequence[str]] = ()) -> Iterator[Clu
             process.terminate()
         for process in (*found.workers, found.scheduler):
             try:
-                process.wait(20)
+                process.wait(GRACE)
             except subprocess.TimeoutExpired:
                 process.kill()
                 process.wait()

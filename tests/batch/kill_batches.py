@@ -35,6 +35,7 @@ from grader.gradebook.book import open_gradebook
 from grader.sandbox.user import DYNAMIC_USERS
 from tests.batch.observed_batch import AIMS
 from tests.command import ROOT, descendants
+from tests.patience import PATIENCE
 
 PR_SET_CHILD_SUBREAPER = 36
 
@@ -112,9 +113,9 @@ def shoot(range_: Range, name: str, aim: str, *, group: bool) -> bool:
     return True
 
 
-def gone(seconds: float = 10.0) -> set[int]:
+def gone() -> set[int]:
     """The processes that are left of what was started here, after some patience."""
-    end = time.monotonic() + seconds
+    end = time.monotonic() + PATIENCE
     while (left := descendants()) and time.monotonic() < end:
         time.sleep(0.05)
     return left

@@ -9,7 +9,6 @@ import shutil
 import signal
 import sys
 import threading
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -24,7 +23,8 @@ from grader.gradebook.book import open_gradebook
 from grader.labs.reading import lab_digest, load_lab
 from tests.batch.dask_cluster import Cluster, cluster
 from tests.batch.test_command import RIGHT, WRONG
-from tests.command import PATIENCE, ROOT
+from tests.command import ROOT
+from tests.patience import PATIENCE, until
 
 LAB = "vector-add"
 DEADLY = ("--preload", "tests.batch.worker_preload")
@@ -75,10 +75,7 @@ def when_slow(mark: Path, then: Callable[[int], None]) -> threading.Thread:
     """Do something once a worker is at slow.cu; it is told that worker's process."""
 
     def watch() -> None:
-        end = time.monotonic() + 120
-        while not mark.exists() and time.monotonic() < end:
-            time.sleep(0.02)
-        then(int(mark.read_text()))
+        then(int(until(lambda: mark.exists() and mark.read_text())))
 
     thread = threading.Thread(target=watch, daemon=True)
     thread.start()
@@ -121,7 +118,7 @@ def test_the_work_of_a_lost_worker_is_done_again_and_kept_once(two: Cluster, pla
 
     watch = when_slow(two.mark, kill)
     assert batch(place, "--cluster", two.address) == 1
-    watch.join(10)
+    watch.join(PATIENCE)
     assert killed and int(two.mark.read_text()) != killed[0]
     assert times_graded(place) == {"slow": 1} | {f"s{number}": 1 for number in range(4)}
 
@@ -139,13 +136,13 @@ def test_a_worker_with_another_version_and_a_scheduler_that_goes_away(
         assert "'grader': '99'" in " ".join(capfd.readouterr().err.split())
         assert times_graded(place) == {}
         found.workers[0].terminate()
-        found.workers[0].wait(60)
+        found.workers[0].wait(PATIENCE)
         found.add(ONCE, *DEADLY)
         scheduler = found.scheduler
         assert scheduler is not None
         watch = when_slow(found.mark, lambda process: scheduler.kill())
         assert batch(place, "--cluster", found.address) == 3
-        watch.join(10)
+        watch.join(PATIENCE)
         found.workers[1].kill()  # it would look for the scheduler for as long as it may
     output = capfd.readouterr().err
     assert "scheduler is lost" in output and "Traceback" not in output
@@ -227,10 +224,7 @@ def test_jobs_of_slurm(place: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert command[0] == sys.executable and "--nthreads" in command  # also with spaces in its path
     assert (tmp_path / "cancelled").read_text().split() == ["42"]
     with pytest.raises(ProcessLookupError):
-        end = time.monotonic() + PATIENCE
-        while time.monotonic() < end:
-            os.killpg(int((tmp_path / "job.pid").read_text()), 0)
-            time.sleep(0.1)
+        until(lambda: os.killpg(int((tmp_path / "job.pid").read_text()), 0))
 
 
 def test_a_cluster_without_workers_is_reported(

@@ -11,7 +11,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 from typing import Any
@@ -25,7 +24,8 @@ from grader.labs.reference_process import pool
 from grader.sandbox import bubblewrap as box
 from grader.sandbox.call import prepare_template
 from tests.batch.class_folders import archive
-from tests.command import PATIENCE, ROOT, CommandResult, descendants, grader
+from tests.command import ROOT, CommandResult, descendants, grader
+from tests.patience import PATIENCE, until
 
 LAB = "vector-add"
 ANSWERS = ROOT / "solutions" / LAB
@@ -213,10 +213,7 @@ def test_a_signal_ends_cleanly_and_the_same_command_goes_on(
     assert re.search(
         r"[1-8] of 8 submissions are graded.*run the same command again", rest, re.DOTALL
     )
-    deadline = time.monotonic() + PATIENCE
-    while descendants(standing) and time.monotonic() < deadline:
-        time.sleep(0.05)
-    assert not descendants(standing)
+    until(lambda: not descendants(standing))
     printed = grader("batch", LAB, place, "--on", "sim")
     assert printed.code == 0 and "8 submissions, 8 with full marks" in printed.out
     assert re.search("[1-8] (was|were) graded before", printed.err)

@@ -6,6 +6,7 @@ import subprocess
 import sys
 
 from tests.command import ROOT
+from tests.patience import PATIENCE
 
 
 def test_killed_twice_in_each_activity() -> None:
@@ -15,7 +16,7 @@ def test_killed_twice_in_each_activity() -> None:
         cwd=ROOT,
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=PATIENCE,
     )
     assert done.returncode == 0, done.stdout + done.stderr
     assert done.stdout.count("  killed ") == 8

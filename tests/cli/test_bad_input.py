@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +15,7 @@ import numpy as np
 import pytest
 
 from tests.command import ROOT, CommandResult, descendants, grader
+from tests.patience import until
 
 LAB = "vector-add"
 SOLUTION = (ROOT / "solutions" / LAB / f"{LAB}.cu").read_text()
@@ -194,7 +194,7 @@ def test_bad_input(tmp_path: Path, row: Row) -> None:
     assert_tidy(said)
     assert contents(at) == before
     assert list(scratch.iterdir()) == []
-    assert gone(standing), "processes were left behind"
+    until(lambda: not descendants(standing))
 
 
 def assert_tidy(said: CommandResult) -> None:
@@ -209,14 +209,6 @@ def assert_tidy(said: CommandResult) -> None:
 
 def contents(folder: Path) -> list[str]:
     return sorted(str(path.relative_to(folder)) for path in folder.rglob("*"))
-
-
-def gone(standing: set[int], seconds: float = 3.0) -> bool:
-    """Whether all child processes but those of before are gone, now or within moments."""
-    end = time.monotonic() + seconds
-    while descendants(standing) and time.monotonic() < end:
-        time.sleep(0.05)
-    return not descendants(standing)
 
 
 def test_the_rows_have_right_twins(tmp_path: Path) -> None:

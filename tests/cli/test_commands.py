@@ -10,7 +10,6 @@ import shlex
 import signal
 import subprocess
 import sys
-import time
 import zipfile
 from collections import Counter
 from pathlib import Path
@@ -22,7 +21,10 @@ import yaml
 from grader import __version__
 from grader.cli.app import run as run_command
 from grader.cli.terminal import say
-from tests.command import PATIENCE, ROOT, grader
+from tests.command import ROOT, grader
+from tests.faults.tracing import tree
+from tests.patience import PATIENCE, until
+from tests.processes import names
 
 LAB = "vector-add"
 SOLUTION = ROOT / "solutions" / LAB / f"{LAB}.cu"
@@ -288,8 +290,7 @@ def test_ctrl_c_stops_without_a_traceback(tmp_path: Path) -> None:
         # background jobs of a shell ignore SIGINT, and their children would too
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
-    time.sleep(1.5)
-    assert process.poll() is None
+    until(lambda: any("simulate:run" in names(pid) for pid in tree(process.pid)))
     process.send_signal(signal.SIGINT)
     _, said = process.communicate(timeout=PATIENCE)
     assert process.returncode == 130
@@ -320,6 +321,6 @@ def on_a_terminal(*words: str, **env: str) -> str:
             if not piece:
                 break
             seen += piece
-        process.wait(10)
+        process.wait(PATIENCE)
     os.close(ours)
     return seen.decode()

@@ -13,6 +13,7 @@ import pytest
 
 from grader.labs.reading import list_labs
 from tests.command import ROOT, grader
+from tests.patience import PATIENCE
 
 SHELLS = {
     "bash": 'source "$HOME/.bashrc"; COMP_WORDS=({words}); COMP_CWORD={last}; '
@@ -40,7 +41,7 @@ def run(home: Path, shell: str, script: str) -> subprocess.CompletedProcess[str]
     program = shutil.which(shell)
     assert program
     return subprocess.run(
-        [program, "-c", script], cwd=home, text=True, capture_output=True, timeout=60,
+        [program, "-c", script], cwd=home, text=True, capture_output=True, timeout=PATIENCE,
         stdin=subprocess.DEVNULL,
         env={"HOME": str(home), "PATH": f"{home}/bin:{os.environ['PATH']}", "TERM": "xterm",
              "PYTHONPATH": str(ROOT), "LANG": "C.UTF-8"},

@@ -13,7 +13,8 @@ from typing import Any
 
 import pytest
 
-from tests.command import PATIENCE, ROOT
+from tests.command import ROOT
+from tests.patience import PATIENCE, until
 from tests.processes import is_running
 
 LAB = "vector-add"
@@ -23,10 +24,7 @@ SOLUTION = ROOT / "solutions" / LAB / f"{LAB}.cu"
 def started(process: subprocess.Popen[Any]) -> int:
     """Wait for the process of the command, and return its ID."""
     children = Path(f"/proc/{process.pid}/task/{process.pid}/children")
-    deadline = time.monotonic() + PATIENCE
-    while not (pids := children.read_text().split()) and time.monotonic() < deadline:
-        time.sleep(0.005)
-    return int(pids[0])
+    return int(until(lambda: children.read_text().split())[0])
 
 
 @pytest.mark.parametrize("seconds", [0.0, 0.03, 0.1, 0.2, 0.4])
@@ -76,7 +74,7 @@ command.main()
 
 def test_end_that_hangs_keeps_the_exit_code() -> None:
     words = [sys.executable, "-c", NEVER_ENDING, "check", LAB, str(SOLUTION)]
-    done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, timeout=60)
+    done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, timeout=PATIENCE)
     assert (done.returncode, done.stderr) == (0, "")
     assert "score 100 of 100" in done.stdout
 
@@ -120,7 +118,7 @@ def test_end_of_the_command_by_a_signal(number: int, code: int) -> None:
     words = ["env", "--default-signal", sys.executable, "-m", "grader", "check", LAB, str(SOLUTION)]
     with subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) as process:
         os.kill(started(process), number)
-        assert process.wait(60) == code
+        assert process.wait(PATIENCE) == code
         said = process.stderr.read().decode() if process.stderr else ""
     assert (f"ended by signal {signal.Signals(number).name}" in said) == (code == 3)
 
@@ -131,7 +129,4 @@ def test_command_ends_with_the_process_that_waits_for_it(tmp_path: Path) -> None
         pid = started(process)
         time.sleep(0.1)
         process.kill()
-    deadline = time.monotonic() + PATIENCE
-    while is_running(pid):
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
+    until(lambda: not is_running(pid))

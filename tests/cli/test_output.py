@@ -17,6 +17,7 @@ from grader.cli.check import _import_report
 from tests.command import ROOT, forked
 from tests.command_server import CLOSED
 from tests.faults.workplace import Workplace
+from tests.patience import PATIENCE
 
 LAB, SOURCE = "vector-add", ROOT / "solutions" / "vector-add" / "solution.cu"
 COMMANDS = {
@@ -74,7 +75,7 @@ def run(line: str, redirection: str) -> subprocess.CompletedProcess[str]:
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=PATIENCE,
     )
 
 
@@ -83,7 +84,7 @@ def messages(line: str, output: int) -> tuple[int, str]:
     variables = os.environ | {"PYTHONPATH": str(ROOT)}
     with open(os.devnull, "rb") as nothing, TemporaryFile("w+") as errors:
         streams = (nothing.fileno(), output, errors.fileno())
-        code = forked(shlex.split(line), ROOT, variables, streams, timeout=120)
+        code = forked(shlex.split(line), ROOT, variables, streams, timeout=PATIENCE)
         errors.seek(0)
         return code, errors.read()
 

@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from tests.command import ROOT, descendants
+from tests.patience import PATIENCE
 
 LAB = "vector-add"
 SOLUTION = (ROOT / "solutions" / LAB / f"{LAB}.cu").read_text()
@@ -86,7 +87,7 @@ def test_a_session(tmp_path: Path) -> None:
 
         watch.process.send_signal(signal.SIGINT)
         assert watch.until("stopped") == ["stopped"]
-        assert watch.process.wait(30) == 130
+        assert watch.process.wait(PATIENCE) == 130
     assert descendants(standing) == set()
 
 
@@ -99,10 +100,10 @@ def test_problems_are_between_lines_that_an_editor_looks_for(tmp_path: Path) -> 
         assert watch.process.stdout is not None
         watch.process.stdout.close()  # the editor's task ends
         (tmp_path / "mine.cu").write_text("y\n")
-        assert watch.process.wait(30) == 1
+        assert watch.process.wait(PATIENCE) == 1
 
 
 def test_a_file_that_is_not_there_is_an_error(tmp_path: Path) -> None:
     with watching(tmp_path) as watch:
         watch.until("mine.cu: there is no such file")
-        assert watch.process.wait(30) == 2
+        assert watch.process.wait(PATIENCE) == 2

@@ -26,6 +26,7 @@ import pytest
 
 from grader.labs.reading import list_labs, load_lab
 from tests.command import ROOT
+from tests.patience import PATIENCE
 
 LAB = "vector-add"
 FAST = {"CC": os.environ.get("CC", "cc"), "CFLAGS": "-O0 -w", "LDFLAGS": "-Wl,-s"}
@@ -230,7 +231,7 @@ def run(installed: Path, cwd: Path, *words: str) -> subprocess.CompletedProcess[
     variables = {k: v for k, v in os.environ.items() if not k.startswith(("PYTHON", "WARPGRADE"))}
     return subprocess.run(
         [str(installed / "bin" / "grader"), *words], cwd=cwd, env=variables, text=True,
-        stdin=subprocess.DEVNULL, capture_output=True, timeout=120,
+        stdin=subprocess.DEVNULL, capture_output=True, timeout=PATIENCE,
     )  # fmt: skip
 
 

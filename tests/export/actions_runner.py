@@ -18,6 +18,8 @@ from typing import Any
 
 import yaml
 
+from tests.patience import PATIENCE
+
 EXPRESSION = re.compile(r"\$\{\{\s*(.+?)\s*\}\}")
 KNOWN = {"name", "description", "inputs", "outputs", "runs", "author", "branding"}
 
@@ -94,7 +96,7 @@ class Runner:
         done = subprocess.run(
             ["bash", "--noprofile", "--norc", "-eo", "pipefail", str(script)], cwd=self.workspace,
             env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-            text=True, timeout=180,
+            text=True, timeout=PATIENCE,
         )  # fmt: skip
         job.code, job.log = done.returncode, job.log + done.stdout
         job.summary += files["GITHUB_STEP_SUMMARY"].read_text()

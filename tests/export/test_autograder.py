@@ -26,6 +26,7 @@ from grader.sandbox.user import is_world_readable
 from tests.command import ROOT
 from tests.export.rows import FAILED, PASSED
 from tests.export.test_gradescope import Results
+from tests.patience import PATIENCE
 
 LAB = "vector-add"
 SOLUTION = ROOT / "solutions" / LAB
@@ -89,7 +90,7 @@ def run(root: Path, **more: str) -> subprocess.CompletedProcess[str]:
         "WARPGRADE_AUTOGRADER": str(root),
     }
     return subprocess.run(
-        [str(root / "run_autograder")], cwd=root, env=shown | more, text=True, timeout=120,
+        [str(root / "run_autograder")], cwd=root, env=shown | more, text=True, timeout=PATIENCE,
         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
     )  # fmt: skip
 

@@ -41,6 +41,7 @@ from tests.export.rows import (
     huge,
     made,
 )
+from tests.patience import PATIENCE
 
 LAB = "vector-add"
 Text = Annotated[str, Field(min_length=1)]
@@ -193,7 +194,7 @@ def grade(
     """Run autograder.py as the service's runner does: in the checkout, with its variables."""
     shown = {"PATH": os.environ["PATH"], "HOME": str(checkout.parent), "GITHUB_ACTIONS": "true"}
     return subprocess.run(
-        [sys.executable, str(bundle / "autograder.py")], cwd=checkout, text=True, timeout=120,
+        [sys.executable, str(bundle / "autograder.py")], cwd=checkout, text=True, timeout=PATIENCE,
         env={**shown, **RUN, "WARPGRADE_PYTHON": str(python), **more}, stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
     )  # fmt: skip

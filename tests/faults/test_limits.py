@@ -17,8 +17,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.command import ROOT
+from tests.command import ROOT, grader
 from tests.faults.workplace import Workplace, grade_summary, stored_grades
+from tests.patience import PATIENCE
 
 LIMITS = {
     "memory for nothing": "ulimit -v 60000",
@@ -58,23 +59,27 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Workplace]:
     made.close()
 
 
-def run(command: str, place: Path) -> subprocess.CompletedProcess[str]:
+def around(place: Path) -> dict[str, str]:
+    """Make a home and a folder for temporary files, and return the variables that name them."""
     for name in ("home", "tmp"):
         (place / name).mkdir(parents=True, exist_ok=True)
+    return {"HOME": str(place / "home"), "TMPDIR": str(place / "tmp")}
+
+
+def run(command: str, place: Path) -> subprocess.CompletedProcess[str]:
+    clock = str(ROOT / "tests" / "faults" / "clock")
     return subprocess.run(
         ["sh", "-c", command],
         cwd=place,
-        env=os.environ
-        | {"PYTHONPATH": str(ROOT), "HOME": str(place / "home"), "TMPDIR": str(place / "tmp")}
-        | {"CLOCK": str(ROOT / "tests" / "faults" / "clock")},
+        env={**os.environ, **around(place), "PYTHONPATH": str(ROOT), "CLOCK": clock},
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=PATIENCE,
     )
 
 
-def grader(place: Workplace, command: str, folder: Path) -> str:
+def words_of(place: Workplace, command: str, folder: Path) -> str:
     words = place.words(command, "correct", folder)
     return shlex.join([sys.executable, "-m", "grader", *words])
 
@@ -97,7 +102,7 @@ def checked(place: Workplace, folder: Path, done: subprocess.CompletedProcess[st
 
 @pytest.mark.parametrize("limit", LIMITS)
 def test_check_under_a_limit(place: Workplace, tmp_path: Path, limit: str) -> None:
-    done = run(f"{LIMITS[limit]}; {grader(place, 'check', tmp_path)}", tmp_path)
+    done = run(f"{LIMITS[limit]}; {words_of(place, 'check', tmp_path)}", tmp_path)
     checked(place, tmp_path, done)
     if limit in WITH_THE_GRADE:
         assert done.returncode == 0, done.stderr
@@ -105,23 +110,23 @@ def test_check_under_a_limit(place: Workplace, tmp_path: Path, limit: str) -> No
 
 @pytest.mark.parametrize("limit", LIMITS)
 def test_batch_under_a_limit_and_then_without(place: Workplace, tmp_path: Path, limit: str) -> None:
-    command = grader(place, "batch", tmp_path)
+    command = words_of(place, "batch", tmp_path)
     done = run(f"{LIMITS[limit]}; {command}", tmp_path)
     said = done.stdout + done.stderr
     assert done.returncode in (0, 3), said
     assert "Traceback" not in said and said.strip()
     if limit in WITH_THE_GRADE:
         assert done.returncode == 0, said
-    regraded(place, tmp_path, command)
+    regraded(place, tmp_path)
 
 
-def regraded(place: Workplace, folder: Path, command: str) -> None:
+def regraded(place: Workplace, folder: Path) -> None:
     """Assert that the gradebook has no other grade, and that the batch can be finished."""
     database = folder / "grades.db"
     code, expected = place.expected["batch", "correct"]
     assert stored_grades(database) in ({}, expected)
-    again = run(command, folder)
-    assert again.returncode == code, again.stderr
+    again = grader(*place.words("batch", "correct", folder), cwd=folder, env=around(folder))
+    assert again.code == code, again.err
     assert stored_grades(database) == expected
 
 
@@ -134,7 +139,7 @@ def test_few_processes(place: Workplace, tmp_path: Path, processes: int) -> None
         calls = "clone,clone3,vfork"
         fault = f"inject={calls}:error=EAGAIN:when={processes}+"
         limit = shlex.join(["strace", "-fqqo", os.devnull, f"-etrace={calls}", f"-e{fault}"]) + " "
-    command = f"exec bash -c {shlex.quote(limit + grader(place, 'check', tmp_path))}"
+    command = f"exec bash -c {shlex.quote(limit + words_of(place, 'check', tmp_path))}"
     checked(place, tmp_path, run(command, tmp_path))
 
 
@@ -146,12 +151,12 @@ def test_fault_that_was_found_by_injection(place: Workplace, tmp_path: Path, fau
     """No message without a folder; a process that may not be killed; an interrupted wait."""
     call = fault.partition(":")[0]
     strace = ["strace", "-fqqo", os.devnull, f"-etrace={call}", f"-einject={fault}"]
-    command = grader(place, "batch", tmp_path)
+    command = words_of(place, "batch", tmp_path)
     done = run(f"exec {shlex.join(strace)} {command}", tmp_path)
     said = done.stdout + done.stderr
     assert done.returncode == (3 if call == "getcwd" else 0), said
     assert "Traceback" not in said and said.strip()
-    regraded(place, tmp_path, command)
+    regraded(place, tmp_path)
 
 
 def own_processes() -> int:
@@ -169,7 +174,7 @@ SMALL_DISK = "mount -t tmpfs -o size={size} none {folder}"
 @pytest.mark.parametrize("size", ["4k", "64k"])
 def test_full_home_and_temporary_folder(place: Workplace, tmp_path: Path, size: str) -> None:
     mounts = [SMALL_DISK.format(size=size, folder=tmp_path / name) for name in ("home", "tmp")]
-    done = run(mounted(mounts, grader(place, "check", tmp_path)), tmp_path)
+    done = run(mounted(mounts, words_of(place, "check", tmp_path)), tmp_path)
     checked(place, tmp_path, done)
     assert done.returncode == 0, done.stderr
 
@@ -180,12 +185,12 @@ def test_gradebook_on_a_full_disk(place: Workplace, tmp_path: Path, size: str) -
     small.mkdir()
     kept.mkdir()
     mounts = [SMALL_DISK.format(size=size, folder=small)]
-    batch = grader(place, "batch", small)
+    batch = words_of(place, "batch", small)
     done = run(mounted(mounts, f"{batch}; code=$?; cp {small}/* {kept}; exit $code"), tmp_path)
     said = done.stdout + done.stderr
     assert done.returncode in (0, 3), said
     assert "Traceback" not in said and said.strip()
-    regraded(place, kept, grader(place, "batch", kept))
+    regraded(place, kept)
 
 
 def mounted(mounts: list[str], command: str) -> str:
@@ -197,6 +202,6 @@ def mounted(mounts: list[str], command: str) -> str:
 def test_read_only_home(place: Workplace, tmp_path: Path) -> None:
     home = tmp_path / "home"
     mounts = [SMALL_DISK.format(size="1m,ro", folder=home)]
-    done = run(mounted(mounts, grader(place, "batch", tmp_path)), tmp_path)
+    done = run(mounted(mounts, words_of(place, "batch", tmp_path)), tmp_path)
     assert done.returncode == 0, done.stderr
     assert stored_grades(tmp_path / "grades.db") == place.expected["batch", "correct"][1]

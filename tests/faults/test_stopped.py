@@ -17,6 +17,8 @@ import pytest
 from tests.command import ROOT
 from tests.faults.tracing import tree
 from tests.faults.workplace import Workplace, grade_summary
+from tests.patience import PATIENCE, until
+from tests.processes import names
 
 SECONDS = 1.5
 """How long a process is stopped: longer than the time limit of a launch, `LIMIT`."""
@@ -45,7 +47,7 @@ def test_stopped_process(place: Workplace, tmp_path: Path, step: str, submission
         env=os.environ | {"HOME": str(tmp_path), "PYTHONPATH": str(ROOT)},
         stdout=subprocess.DEVNULL,
     )
-    stopped = found(process.pid, step)
+    stopped = until(lambda: found(process.pid, step))
     for pid in stopped:
         with suppress(ProcessLookupError):
             os.kill(pid, signal.SIGSTOP)
@@ -53,30 +55,15 @@ def test_stopped_process(place: Workplace, tmp_path: Path, step: str, submission
     for pid in stopped:
         with suppress(ProcessLookupError):
             os.kill(pid, signal.SIGCONT)
-    assert stopped
     code, expected = place.expected["check", submission]
-    assert process.wait(120) == code
+    assert process.wait(PATIENCE) == code
     assert {"": grade_summary(json.loads((tmp_path / "result.json").read_text()))} == expected
 
 
 def found(pid: int, step: str) -> list[int]:
-    """Wait for the processes of a step in the tree of a process, and return them."""
-    deadline = time.monotonic() + 60
-    while time.monotonic() < deadline:
-        pids = tree(pid)
-        if step == "command" and len(pids) > 1:
-            return [pids[1]]
-        if step == "reference" and len(pids) > 2:
-            return [pids[2]]
-        if step in STEPS and (steps := [one for one in pids if STEPS[step] in names(one)]):
-            return steps
-        time.sleep(0.005)
-    return []
-
-
-def names(pid: int) -> str:
-    with suppress(OSError):
-        return "".join(
-            Path(f"/proc/{pid}/{name}").read_text(errors="replace") for name in ("comm", "cmdline")
-        )
-    return ""
+    """Return the processes of a step in the tree of a process that run now."""
+    pids = tree(pid)
+    if step in STEPS:
+        return [one for one in pids if STEPS[step] in names(one)]
+    number = {"command": 1, "reference": 2}[step]
+    return pids[number : number + 1]

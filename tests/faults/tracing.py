@@ -19,10 +19,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tests.faults.injection import CALLS, SIGNALED, Injection
+from tests.patience import PATIENCE
 from tests.processes import state
 
 ROOT = Path(__file__).parents[2]
-SECONDS = 180.0
+SECONDS = PATIENCE
 """After which a run counts as a hang. A stopped process is continued after `STOPPED_SECONDS`."""
 
 STOPPED_SECONDS = 1.0

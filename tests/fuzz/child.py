@@ -1,4 +1,4 @@
-"""One fuzzing process: mutates and executes until its time is up, or it dies.
+"""One fuzzing process: mutates and executes until its time or its inputs are up, or it dies.
 
 The input about to run lies in the folder's `current.ptx`, so that the parent has it when this
 process is killed by it; what raised is saved as it happens; `tally` counts what was done.
@@ -18,12 +18,12 @@ from tests.fuzz.execute import execute, use
 from tests.fuzz.mutate import mutated
 
 
-def loop(core_path: Path, folder: Path, seed: int, first: int, seconds: float) -> None:
-    """Executes inputs first, first + 1, ... of this seed."""
+def loop(core_path: Path, folder: Path, seed: int, first: int, last: int, seconds: float) -> None:
+    """Executes inputs first, first + 1, ... of this seed, and none from `last` on."""
     core, corpus = use(core_path), [*3 * entries(), *instructions()]
     ends = time.monotonic() + seconds
     current, tally, number, reached = folder / "current.ptx", folder / "tally", first, 0
-    while time.monotonic() < ends:
+    while number < last and time.monotonic() < ends:
         random = Random(f"{seed}.{number}")
         text, spec = mutated(random, corpus)
         threads = random.choice((1, 1, 2, 3))
@@ -63,5 +63,5 @@ if __name__ == "__main__":
     if rest[0].endswith((".ptx", ".trial")):
         each(Path(library), [Path(p) for p in rest])
     else:
-        where, seed_text, first_text, seconds_text = rest
-        loop(Path(library), Path(where), int(seed_text), int(first_text), float(seconds_text))
+        where, *numbers, seconds_text = rest
+        loop(Path(library), Path(where), *map(int, numbers), seconds=float(seconds_text))

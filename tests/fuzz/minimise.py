@@ -8,6 +8,7 @@ import time
 from pathlib import Path
 
 from tests.fuzz.build import environment
+from tests.patience import PATIENCE
 
 ROOT = Path(__file__).parents[2]
 
@@ -19,7 +20,7 @@ def ended(core: Path, *paths: Path) -> str:
         env=environment(core),
         cwd=ROOT,
         capture_output=True,
-        timeout=120,
+        timeout=PATIENCE,
     )
     output = done.stderr.decode(errors="replace")
     return "" if done.returncode == 0 else output or f"ended with {done.returncode}"

@@ -12,11 +12,13 @@ from pathlib import Path
 
 from tests.fuzz.build import environment
 from tests.fuzz.minimise import minimised
+from tests.patience import PATIENCE
 
 FOUND = Path(__file__).parent / "found"
 ROOT = Path(__file__).parents[2]
-HANG = 20.0
-"""Seconds one input may take; the simulator's own limit is two."""
+HANG = PATIENCE
+"""Seconds one input may take; the simulator's own limit is two, of processor time."""
+MOST = 1 << 62
 
 
 @dataclass
@@ -40,6 +42,7 @@ class Outcome:
 class _Job:
     folder: Path
     seed: int
+    inputs: int
     process: subprocess.Popen[bytes] | None = None
     done: int = 0
     reached: int = 0
@@ -52,7 +55,8 @@ class _Job:
 
     def start(self, core: Path, seconds: float) -> None:
         (self.folder / "current.ptx").unlink(missing_ok=True)
-        arguments = [str(core), str(self.folder), str(self.seed), str(self.done), str(seconds)]
+        numbers = (self.seed, self.done, self.inputs, seconds)
+        arguments = [str(core), str(self.folder), *map(str, numbers)]
         with (self.folder / "stderr").open("wb") as log:
             self.process = subprocess.Popen(
                 [sys.executable, "-m", "tests.fuzz.child", *arguments],
@@ -63,12 +67,15 @@ class _Job:
             )
 
 
-def fuzz(core: Path, seconds: float, seed: int, jobs: int) -> Outcome:
-    """Fuzzes for `seconds` in `jobs` processes; defects are saved under found/."""
+def fuzz(core: Path, seconds: float, seed: int, jobs: int, inputs: int = MOST) -> Outcome:
+    """Fuzzes for `seconds` in `jobs` processes, with so many inputs at most in each.
+
+    Defects are saved under found/.
+    """
     outcome, started = Outcome(), time.monotonic()
     ends = started + seconds
     with tempfile.TemporaryDirectory() as place:
-        running = [_Job(Path(place) / str(k), seed * 1000 + k) for k in range(jobs)]
+        running = [_Job(Path(place) / str(k), seed * 1000 + k, inputs) for k in range(jobs)]
         for job in running:
             job.folder.mkdir()
             job.start(core, seconds)

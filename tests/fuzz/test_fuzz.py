@@ -18,6 +18,10 @@ from tests.fuzz.execute import execute
 from tests.fuzz.minimise import ended
 from tests.fuzz.mutate import mutated
 from tests.fuzz.runner import fuzz
+from tests.patience import PATIENCE
+
+INPUTS = 1000
+"""The mutated inputs that are tried here: 4 s of processor time; the command goes on."""
 
 
 @pytest.fixture(scope="session")
@@ -26,7 +30,7 @@ def core() -> Path:
 
 
 def test_mutated_inputs_do_not_crash_the_core(core: Path) -> None:
-    outcome = fuzz(core, seconds=6, seed=20, jobs=1)
+    outcome = fuzz(core, seconds=PATIENCE, seed=20, jobs=1, inputs=INPUTS)
     assert not outcome.defects, "\n".join(outcome.defects)
     assert outcome.reached > 20
 

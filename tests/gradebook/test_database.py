@@ -13,6 +13,7 @@ from grader.faults import LabFault, MachineFault
 from grader.gradebook.book import Gradebook, open_gradebook
 from grader.gradebook.database import connect, is_sqlite
 from tests.gradebook.made import NOON, a_grade
+from tests.patience import PATIENCE
 
 LAB = "tiled"
 
@@ -88,7 +89,7 @@ def test_one_gradebook_in_many_threads(book: Gradebook) -> None:
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(120)
+        thread.join(PATIENCE)
     assert faults == []
     assert sorted(accepted) == sorted(stored.id for stored in book.submissions(LAB))
     assert len(set(accepted)) == len(accepted) == 12

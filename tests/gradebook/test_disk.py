@@ -17,6 +17,7 @@ from grader.gradebook.book import open_gradebook
 from grader.gradebook.database import connect
 from tests.command import ROOT
 from tests.gradebook.made import NOON, a_grade
+from tests.patience import PATIENCE
 
 LAB = "tiled"
 
@@ -27,7 +28,7 @@ def boxed(words: list[str], *walls: str) -> subprocess.CompletedProcess[str]:
     assert bwrap, "there is no bwrap: apt-get install bubblewrap"
     return subprocess.run(
         [bwrap, "--dev-bind", "/", "/", *walls, "--chdir", str(ROOT), sys.executable, *words],
-        capture_output=True, text=True, timeout=60,
+        capture_output=True, text=True, timeout=PATIENCE,
     )  # fmt: skip
 
 
@@ -135,7 +136,7 @@ def test_a_deadlock_is_reported(postgresql: Callable[[], str]) -> None:
                     hold = "SELECT id FROM submission WHERE student = :name FOR UPDATE"
                     connection.execute(text(hold), {"name": name})
                     if name == first:
-                        met.wait(30)
+                        met.wait(PATIENCE)
         except MachineFault as fault:
             shown.append(str(fault))
 
@@ -144,7 +145,7 @@ def test_a_deadlock_is_reported(postgresql: Callable[[], str]) -> None:
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(60)
+        thread.join(PATIENCE)
     assert len(shown) == 1
     assert "deadlock" in shown[0]
     assert len(book.submissions(LAB)) == 2

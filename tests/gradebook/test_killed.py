@@ -15,12 +15,13 @@ from grader.gradebook.attempts import is_dead, this_worker
 from grader.gradebook.book import open_gradebook
 from tests.command import ROOT
 from tests.gradebook.made import NOON, Clock, a_grade
+from tests.patience import PATIENCE
 
 
 def test_every_submission_is_graded_once_wherever_a_worker_is_killed(url: str) -> None:
     done = subprocess.run(
         [sys.executable, "-m", "tests.gradebook.killed", url],
-        cwd=ROOT, capture_output=True, text=True, timeout=200,
+        cwd=ROOT, capture_output=True, text=True, timeout=PATIENCE,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     deaths = [json.loads(line) for line in done.stdout.splitlines()]

@@ -13,6 +13,7 @@ from sqlalchemy import text
 from grader.gradebook.book import open_gradebook
 from grader.gradebook.database import connect
 from tests.command import ROOT
+from tests.patience import PATIENCE
 
 SUBMISSIONS = 20
 
@@ -20,7 +21,7 @@ SUBMISSIONS = 20
 def graded(url: str, writers: int, *more: str, submissions: int = SUBMISSIONS) -> dict[str, dict]:
     words = ["-m", "tests.gradebook.writers", url, str(writers), str(submissions), *more]
     done = subprocess.run(
-        [sys.executable, *words], cwd=ROOT, capture_output=True, text=True, timeout=150
+        [sys.executable, *words], cwd=ROOT, capture_output=True, text=True, timeout=PATIENCE
     )
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)

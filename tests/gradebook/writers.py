@@ -23,11 +23,11 @@ from grader.gradebook.book import Claim, Gradebook, open_gradebook
 from grader.gradebook.database import is_sqlite
 from grader.gradebook.values import grade_digest
 from tests.gradebook.made import NOON, a_grade
+from tests.patience import PATIENCE
 
 LAB, KEY = "tiled", "key"
 LEASE = 0.05
 """Seconds: shorter than some of the work, so that workers lose their claims all the time."""
-PATIENCE = 120.0
 
 
 class Unfenced(Gradebook):

@@ -8,7 +8,8 @@ import sys
 from pathlib import Path
 from typing import Literal
 
-from tests.command import PATIENCE, ROOT
+from tests.command import ROOT
+from tests.patience import PATIENCE
 
 Way = Literal["forked", "executed"]
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import signal
 import threading
-import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -18,8 +17,8 @@ from grader.faults import LabFault, MachineFault
 from grader.labs.model import Expected
 from grader.labs.reference import load_reference
 from grader.labs.reference_process import Pool
-from tests.command import PATIENCE
 from tests.labs.reference_program import write_reference
+from tests.patience import until
 
 ARRAYS: dict[str, NDArray[Any]] = {
     "empty": np.zeros((0, 3), np.float32),
@@ -119,9 +118,7 @@ def test_a_process_that_ended_while_idle_is_replaced() -> None:
     with pool.acquire() as first:
         pass
     os.kill(first._pid, 9)
-    end = time.monotonic() + PATIENCE
-    while first.is_alive and time.monotonic() < end:
-        time.sleep(0.01)
+    until(lambda: not first.is_alive)
     with pool.acquire() as second:
         assert second is not first and second.is_alive
     second.end()

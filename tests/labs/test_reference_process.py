@@ -15,8 +15,9 @@ from typing import Any
 import pytest
 
 from grader.labs.reference_process import Process
-from tests.command import PATIENCE, ROOT, grader
+from tests.command import ROOT, grader
 from tests.labs.reference_program import Way, begin, run, write_reference
+from tests.patience import PATIENCE
 from tests.processes import is_running
 
 WAYS: tuple[Way, ...] = ("forked", "executed")

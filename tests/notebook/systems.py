@@ -197,7 +197,7 @@ def try_jupyterlab(folder: Path) -> str:
              new_code_cell(MAGIC + WRONG))  # fmt: skip
     nbformat.write(book(*cells), folder / "p1.ipynb")
     with lab_server(folder) as address, chromium(folder / "profile") as driver:
-        assert urlopen(f"{address}api/status?token=t", timeout=30).status == 200
+        assert urlopen(f"{address}api/status?token=t", timeout=SECONDS).status == 200
         wait = WebDriverWait(driver, SECONDS)
         driver.get(f"{address}doc/tree/p1.ipynb?token=t")
         wait.until(lambda d: "Idle" in (

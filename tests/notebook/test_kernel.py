@@ -13,7 +13,8 @@ import pytest
 from nbclient import NotebookClient
 from nbformat.v4 import new_code_cell, new_notebook
 
-from tests.command import PATIENCE, ROOT, descendants
+from tests.command import ROOT, descendants
+from tests.patience import PATIENCE
 
 LAB = "vector-add"
 SOLUTION = (ROOT / "solutions" / LAB / f"{LAB}.cu").read_text()

@@ -6,7 +6,6 @@ import http.client
 import json
 import re
 import threading
-import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from math import prod
@@ -30,6 +29,7 @@ from grader.portal.app import create_app
 from grader.portal.site import Site, labs_of
 from grader.portal.worker import GradedLab, Worker
 from tests.made import a_grade, a_result
+from tests.patience import PATIENCE, until
 
 LAB = "vector-add"
 COURSE = f"""\
@@ -56,8 +56,8 @@ STAFF: Mapping[str, tuple[Role, tuple[str, ...]]] = {
     "lead@example.org": ("instructor", ()),
     "watch@example.org": ("observer", ()),
 }
+SECONDS = float(PATIENCE)
 SOURCE = (Path(__file__).parents[2] / "labs" / LAB / f"{LAB}.cu").read_bytes()
-SECONDS = 90.0
 
 
 def source(number: int = 0) -> bytes:
@@ -109,7 +109,7 @@ class Visit:
         self.cookies = dict(one.split("=", 1) for one in text.split("; ")) if text else {}
 
     def ask(self, method: str, path: str, body: bytes = b"", **headers: str) -> Reply:
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=SECONDS)
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE)
         sent = {**self.own, **{k.replace("_", "-"): v for k, v in headers.items()}}
         if self.cookie:
             sent["Cookie"] = self.cookie
@@ -205,17 +205,8 @@ def served(folder: Path, url: str = "", text: str = COURSE) -> Iterator[Served]:
     finally:
         server.should_exit = True
         server.force_exit = True
-        thread.join(SECONDS)
+        thread.join(PATIENCE)
         book.close()
-
-
-def until(done: Any) -> None:
-    """Wait until a call returns something true. Raises TimeoutError."""
-    end = time.monotonic() + SECONDS
-    while not done():
-        if time.monotonic() > end:
-            raise TimeoutError
-        time.sleep(0.02)
 
 
 def grade_json(lab: str, points: float = 70.0, most: float = 100.0) -> Any:
@@ -273,5 +264,5 @@ def working(book: Gradebook, site: Site, perform: Any = graded, jobs: int = 1) -
         yield worker
     finally:
         worker.end()
-        thread.join(SECONDS)
+        thread.join(PATIENCE)
         assert not thread.is_alive()

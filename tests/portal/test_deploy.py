@@ -28,6 +28,7 @@ from grader.gradebook.course import read_course
 from grader.gradebook.database import connect
 from tests.command import grader
 from tests.gradebook.postgresql import program, server
+from tests.patience import PATIENCE
 from tests.portal.made import COURSE, LAB, Served, source, until, working, write_course
 
 ROOT = Path(__file__).parents[2]
@@ -139,11 +140,11 @@ def test_units_are_right_and_hardened(tmp_path: Path) -> None:
         here = tmp_path / unit.name
         here.write_text(unit.read_text().replace("/opt/warpgrade/bin/grader", "/bin/true"))
         words = ["systemd-analyze", "verify", "--man=no", str(here)]
-        done = subprocess.run(words, capture_output=True, text=True, timeout=60)
+        done = subprocess.run(words, capture_output=True, text=True, timeout=PATIENCE)
         assert (done.returncode, done.stderr) == (0, "")
         most = f"--threshold={EXPOSURE[unit.name]}"
         words = ["systemd-analyze", "security", "--offline=true", most, str(here)]
-        done = subprocess.run(words, capture_output=True, text=True, timeout=60)
+        done = subprocess.run(words, capture_output=True, text=True, timeout=PATIENCE)
         assert done.returncode == 0, done.stdout[-300:]
 
 
@@ -203,7 +204,7 @@ def test_a_dump_of_postgresql_is_whole(tmp_path: Path) -> None:
         ):
             found = program(words[0])
             assert found
-            subprocess.run([found, *words[1:]], check=True, timeout=60)
+            subprocess.run([found, *words[1:]], check=True, timeout=PATIENCE)
         restored = open_gradebook(url.format("restored"))
         assert restored.verify().problems == () and restored.verify().head == head
         assert restored.people.find("lead@example.org") is not None

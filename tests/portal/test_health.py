@@ -24,6 +24,7 @@ from grader.gradebook.book import Gradebook, open_gradebook
 from grader.gradebook.progress import ProgressLog
 from grader.gradebook.workers import KEPT, SILENT, Health, WorkerEntry
 from tests.command import grader
+from tests.patience import PATIENCE
 from tests.portal.made import LAB, Served, grade_json, source, until, working
 
 NOW = datetime(2027, 3, 1, 12, tzinfo=UTC)
@@ -145,7 +146,7 @@ def held_worker(course: Served) -> Iterator[tuple[threading.Event, threading.Eve
 
     def perform(lab: Any, task: Any, options: Any, progress: Any) -> Answer:
         begun.set()
-        go.wait(60)
+        go.wait(PATIENCE)
         return Answer(task.number, grade_json(lab.name))
 
     with working(course.book, course.site, perform):
@@ -164,7 +165,7 @@ def test_a_real_worker_is_shown_while_it_grades_and_after(course: Served) -> Non
         return one
 
     with held_worker(course) as (begun, go):
-        assert begun.wait(60)
+        assert begun.wait(PATIENCE)
         assert [work.submission for work in state().works] == [number]
         assert state().status == "grading" and state().entry.version == __version__
         go.set()
@@ -242,7 +243,7 @@ def test_staff_of_a_mate_see_a_groups_submission_and_have_it_graded_again(course
         assert 'value="ada"' in ta.get("/queue").text, "the one whom the TA teaches"
         assert ta.post(f"/queue/{LAB}/retry", student="cyd").code == 404
         assert ta.post(f"/queue/{LAB}/retry", student="ada").code == 303
-        assert begun.wait(60)
+        assert begun.wait(PATIENCE)
         assert f"/submissions/{number}" in ta.get("/health").text, "a worker grades it"
     course.book.people.add_staff("tb@example.org", "ta", "test", sections=("C",))
     assert f"/submissions/{number}" not in course.signed_in("tb@example.org").get("/health").text

@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 
+from tests.patience import PATIENCE
 from tests.portal.made import LAB, Served, source, until, working
 
 CHECKS = (
@@ -27,7 +28,7 @@ def test_the_api_keeps_to_its_schema(course: Served) -> None:
     words += ["--checks", ",".join(CHECKS), "--generation-database", "none"]
     main = "import sys; from schemathesis.cli import schemathesis; sys.exit(schemathesis())"
     done = subprocess.run(
-        [sys.executable, "-c", main, *words], capture_output=True, text=True, timeout=1200,
+        [sys.executable, "-c", main, *words], capture_output=True, text=True, timeout=4 * PATIENCE,
         cwd=course.site.course.folder,
     )  # fmt: skip
     assert done.returncode == 0, done.stdout[-6000:] + done.stderr[-500:]

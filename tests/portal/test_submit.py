@@ -37,7 +37,7 @@ def test_a_submission_is_stored_watched_and_shown(course: Served) -> None:
     watcher = threading.Thread(target=lambda: seen.extend(events(course, "ada", number)))
     watcher.start()
     with working(course.book, course.site):
-        watcher.join(20)
+        watcher.join(SECONDS)
     assert [kind for _, kind in seen] == ["queued", "started", *["step"] * 3, "graded"]
     page = ada.get(reply.to).text
     assert "70 of 100" in page and "counts" in page

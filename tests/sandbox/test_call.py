@@ -20,7 +20,7 @@ from grader.sandbox.message import Usage
 from grader.sandbox.process import start_process
 from grader.sandbox.template import templates
 from tests.attacks.traces import record_traces, remaining_traces
-from tests.command import PATIENCE
+from tests.patience import until
 from tests.processes import with_mark
 
 MODES = [pytest.param(True, id="confined"), pytest.param(False, id="plain")]
@@ -37,11 +37,8 @@ def step(name: str) -> str:
 
 
 def gone(mark: str) -> bool:
-    """Return whether all marked processes end in two seconds; the kernel kills asynchronously."""
-    deadline = time.monotonic() + PATIENCE
-    while with_mark(mark) and time.monotonic() < deadline:
-        time.sleep(0.01)
-    return not with_mark(mark)
+    """Wait until all marked processes have ended; the kernel kills asynchronously."""
+    return until(lambda: not with_mark(mark))
 
 
 @pytest.mark.parametrize("confine", MODES)

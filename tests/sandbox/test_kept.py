@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -15,7 +14,8 @@ import pytest
 from grader.faults import LabFault, MachineFault
 from grader.sandbox import call, template
 from grader.sandbox.call import KeptChild, Limits, SandboxFailure, run_sandboxed
-from tests.command import PATIENCE, descendants
+from tests.command import descendants
+from tests.patience import until
 
 KINDS = ("forked", "started", "without a sandbox")
 
@@ -51,10 +51,7 @@ def test_one_child_answers_all_calls(kept: KeptChild) -> None:
     assert reply.arrays["x"].sum() == 4_999_950_000 and again.arrays["x"].sum() == 45
     before = descendants()
     kept.end()
-    deadline = time.monotonic() + PATIENCE
-    while len(descendants()) >= len(before) and time.monotonic() < deadline:
-        time.sleep(0.01)
-    assert len(descendants()) < len(before)
+    until(lambda: len(descendants()) < len(before))
 
 
 def test_other_limits_need_another_child(kept: KeptChild) -> None:
@@ -93,9 +90,7 @@ def test_child_that_is_killed_between_calls_is_replaced(kept: KeptChild) -> None
     assert child is not None
     pid = child.process.pid
     os.kill(pid, signal.SIGKILL)  # bubblewrap's child ends a little later
-    deadline = time.monotonic() + PATIENCE
-    while ask(kept, "sandboxed_steps:pid_and_calls")[1] != 1:
-        assert time.monotonic() < deadline
+    until(lambda: ask(kept, "sandboxed_steps:pid_and_calls")[1] == 1)
 
 
 def test_taken_reply_cannot_be_changed(kept: KeptChild) -> None:

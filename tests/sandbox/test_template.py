@@ -22,7 +22,8 @@ from grader.faults import MachineFault
 from grader.sandbox import call, template
 from grader.sandbox.call import Limits, SandboxFailure, run_sandboxed, sandbox_problem
 from grader.sandbox.template import Template, TemplateEnded
-from tests.command import PATIENCE, descendants
+from tests.command import descendants
+from tests.patience import PATIENCE, until
 from tests.processes import GONE, is_running, parent_of, with_mark
 
 ROOT = Path(__file__).parents[2]
@@ -202,7 +203,7 @@ def kill(what: str, owner: Template) -> None:
         time.sleep(0.05)
         with suppress(ProcessLookupError):  # there was no child
             os.kill(process, signal.SIGKILL)
-    assert select.select([pidfd], [], [], 10)[0]
+    assert select.select([pidfd], [], [], PATIENCE)[0]
     os.close(pidfd)
 
 
@@ -275,14 +276,14 @@ def test_nothing_of_a_killed_grader_remains() -> None:
     command = [sys.executable, "-c", text, str(ROOT), str(Path(__file__).parent), mark]
     with subprocess.Popen(command, stdout=subprocess.PIPE) as caller:
         assert caller.stdout is not None and caller.stdout.readline() == b"here\n"
-        time.sleep(0.5)
-        below = [pid for pid in descendants() if is_child_of(pid, caller.pid)]
-        assert len(below) >= 4  # bubblewrap twice, the template, init and the child
+
+        def found() -> list[int]:
+            return [pid for pid in descendants() if is_child_of(pid, caller.pid)]
+
+        until(lambda: len(found()) >= 4)  # bubblewrap twice, the template, init and the child
+        below = found()
         caller.kill()
-    deadline = time.monotonic() + PATIENCE
-    while any(map(is_running, below)) and time.monotonic() < deadline:
-        time.sleep(0.02)
-    assert not any(map(is_running, below))
+    until(lambda: not any(map(is_running, below)))
 
 
 def test_steps_run_where_a_template_cannot_make_namespaces(
@@ -303,10 +304,7 @@ def test_children_that_exceed_their_time_leave_nothing() -> None:
     before = set(descendants())
     with pytest.raises(SandboxFailure, match="timeout"):
         run_sandboxed("hostile_steps:leaves_a_note", 60, limits=Limits(wall=0.5))
-    deadline = time.monotonic() + PATIENCE
-    while set(descendants()) - before and time.monotonic() < deadline:
-        time.sleep(0.02)
-    assert not set(descendants()) - before
+    until(lambda: not set(descendants()) - before)
 
 
 def test_only_a_few_templates_live(tmp_path: Path) -> None:

@@ -6,12 +6,13 @@ import os
 import signal
 import time
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 
 from grader.sandbox import call, template
 from grader.sandbox.call import run_sandboxed
 from grader.sandbox.template import Template
-from tests.command import PATIENCE
+from tests.patience import until
 from tests.sandbox.test_template import steps
 
 __all__ = ["steps"]  # the fixture of every test of templates
@@ -28,13 +29,13 @@ def test_nothing_remains_of_templates_that_are_killed_as_they_start() -> None:
         while time.perf_counter() - began < milliseconds / 1000:
             pass
         os.kill(groups[-1], signal.SIGKILL)
-        while made.is_alive:
-            time.sleep(0.001)
+        until(partial(has_ended, made))
         made.end()
-    deadline = time.monotonic() + PATIENCE
-    while any(map(members, groups)) and time.monotonic() < deadline:
-        time.sleep(0.01)
-    assert [found for group in groups if (found := members(group))] == []
+    until(lambda: not any(map(members, groups)))
+
+
+def has_ended(made: Template) -> bool:
+    return not made.is_alive
 
 
 def only_template_key() -> template.Key:

@@ -23,7 +23,7 @@ from grader.sandbox.user import (
     shared_temporary_folder,
     unprivileged_user,
 )
-from tests.command import PATIENCE
+from tests.patience import until
 from tests.processes import with_mark
 
 AS_ROOT = os.geteuid() == 0
@@ -113,10 +113,7 @@ def test_leftovers_remain_when_they_are_not_removed(monkeypatch: pytest.MonkeyPa
     run_sandboxed("hostile_steps:daemon", mark)
     run_sandboxed("hostile_steps:leaves_a_note", 0)
     assert Path("/tmp/warpgrade-hostile").exists()
-    deadline = time.monotonic() + PATIENCE
-    while not with_mark(mark) and time.monotonic() < deadline:
-        time.sleep(0.01)
-    assert with_mark(mark)
+    until(lambda: with_mark(mark))
     for uid in users:
         remove_leftovers(uid)
     assert not with_mark(mark) and not Path("/tmp/warpgrade-hostile").exists()
@@ -146,16 +143,11 @@ def test_step_ends_with_its_caller() -> None:
     command = [sys.executable, "-c", text, str(root), str(root / "tests" / "sandbox"), mark]
     with subprocess.Popen(command, stdout=subprocess.PIPE) as caller:
         assert caller.stdout is not None and caller.stdout.readline() == b"here\n"
-        deadline = time.monotonic() + PATIENCE
-        while not Path(f"/tmp/{mark}").exists() and time.monotonic() < deadline:
-            time.sleep(0.02)
+        until(lambda: Path(f"/tmp/{mark}").exists())
         child = int(Path(f"/tmp/{mark}").read_text())
         caller.kill()
     Path(f"/tmp/{mark}").unlink()
-    deadline = time.monotonic() + PATIENCE
-    while Path(f"/proc/{child}").exists() and time.monotonic() < deadline:
-        time.sleep(0.02)
-    assert not Path(f"/proc/{child}").exists()
+    until(lambda: not Path(f"/proc/{child}").exists())
 
 
 def test_number_of_processes_is_limited() -> None:

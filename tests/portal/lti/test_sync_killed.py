@@ -11,13 +11,13 @@ from pathlib import Path
 import pytest
 
 from tests.command import ROOT
+from tests.patience import PATIENCE
 from tests.portal.lti.platform import moment
 from tests.portal.lti.synced import RealClock, Synced, synced
 from tests.portal.made import LAB, until
 from tests.portal.test_killed import free_port, kill, start
 
 KILLS = int(os.environ.get("WARPGRADE_KILLS", "6"))
-SECONDS = 120.0
 
 
 def run(one: Synced, at_request: int, when: str) -> int:
@@ -34,7 +34,7 @@ def run(one: Synced, at_request: int, when: str) -> int:
     one.at.fault = fault
     process = subprocess.Popen(words, env=environment, cwd=ROOT)
     one.at.kill = process.kill
-    return process.wait(SECONDS)
+    return process.wait(PATIENCE)
 
 
 def test_killed_at_any_request_each_score_is_right_once(
