@@ -9,28 +9,46 @@ from pathlib import Path
 import pytest
 
 from grader.gradebook.book import Gradebook, open_gradebook
-from tests.gradebook.postgresql import new_schema, program, server
+from tests.gradebook.postgresql import copied, new_schema, program, server
 
 KINDS = ("sqlite", "postgresql")
 
 
+NUMBERS = itertools.count(1)
+
+
 @pytest.fixture(scope="session")
-def postgresql() -> Iterator[Callable[[], str]]:
-    """Gives the URL of a new empty schema of a server that runs for this session."""
+def postgresql_server() -> Iterator[str]:
+    """The folder of a server that runs for this session."""
     if program("initdb") is None:
         pytest.skip("there is no PostgreSQL server here: apt-get install postgresql")
-    numbers = itertools.count(1)
     with server() as folder:
-        yield lambda: new_schema(folder, f"book{next(numbers)}")
+        yield folder
+
+
+@pytest.fixture(scope="session")
+def postgresql(postgresql_server: str) -> Callable[[], str]:
+    """Gives the URL of a new empty schema."""
+    return lambda: new_schema(postgresql_server, f"book{next(NUMBERS)}")
+
+
+@pytest.fixture(scope="session")
+def postgresql_gradebook(postgresql_server: str) -> Iterator[str]:
+    """The name of a database that is an empty gradebook, to copy."""
+    with copied(postgresql_server, "gradebook") as where:
+        open_gradebook(where).close()
+        yield "gradebook"
 
 
 @pytest.fixture(params=KINDS)
-def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    """An empty database of each kind."""
+def url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
+    """An empty gradebook of each kind; a file that does not exist is one."""
     if request.param == "sqlite":
-        return str(tmp_path / "course.db")
-    made: Callable[[], str] = request.getfixturevalue("postgresql")
-    return made()
+        yield str(tmp_path / "course.db")
+        return
+    folder, template = map(request.getfixturevalue, ("postgresql_server", "postgresql_gradebook"))
+    with copied(folder, f"copy{next(NUMBERS)}", template) as where:
+        yield where
 
 
 @pytest.fixture

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import threading
+from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -21,13 +22,24 @@ from grader.gradebook.book import open_gradebook
 from grader.gradebook.chain import RowKey, record_event
 from grader.gradebook.database import connect
 from grader.gradebook.tables import metadata
+from tests.gradebook.conftest import KINDS
 from tests.gradebook.made import a_grade
 from tests.gradebook.schema import migrated, statements
+from tests.patience import PATIENCE
 
 STEPS = Path(database.__file__).parent / "migrations"
 NOW = datetime(2027, 3, 1, tzinfo=UTC)
 CHAINED = 5
 """The step from which on every row has a record in the audit."""
+
+
+@pytest.fixture(params=KINDS)
+def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """A database of each kind without any table."""
+    if request.param == "sqlite":
+        return str(tmp_path / "course.db")
+    made: Callable[[], str] = request.getfixturevalue("postgresql")
+    return made()
 
 
 def differences(url: str, models: MetaData) -> list[object]:
@@ -114,7 +126,7 @@ def test_opened_by_many_at_once(url: str) -> None:
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(60)
+        thread.join(PATIENCE)
     assert faults == []
     assert differences(url, metadata) == []
 

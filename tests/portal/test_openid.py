@@ -12,13 +12,13 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from joserfc import jwt
-from joserfc.jwk import OctKey, RSAKey
+from joserfc.jwk import OctKey
 
 from grader.faults import LabFault
 from grader.gradebook.course import read_course
 from grader.portal import openid
 from tests.portal.made import COURSE, Reply, Served, Visit, served, write_course
-from tests.portal.provider import CLIENT, SECRET, Provider, provider
+from tests.portal.provider import CLIENT, SECRET, Provider, provider, signing_key
 
 Claims = dict[str, Any]
 
@@ -129,7 +129,7 @@ def with_public_key(own: Provider, claims: Claims) -> str:
 
 
 def own_key(own: Provider, claims: Claims, **header: Any) -> str:
-    key = RSAKey.generate_key(2048, {"kid": "1"})
+    key = signing_key("another", kid="1")
     if header:
         header = {"jwk": key.as_dict(private=False)}
     return jwt.encode({"alg": "RS256", "kid": "1", **header}, claims, key)
@@ -253,7 +253,7 @@ def test_new_keys_and_the_user_info_are_fetched(
     visit = Visit(course.port)
     own.metadata["userinfo_endpoint"] = f"{own.issuer}/user"
     begin(visit)
-    own.key = RSAKey.generate_key(2048, {"kid": "2"})
+    own.key = signing_key("new", kid="2")
     own.published = [{"kty": "new", "kid": "9"}, own.key.as_dict(private=False)]
     own.user = {"sub": "u1"}
     own.user_info = {"sub": "u1", "email": "ada@example.org", "email_verified": True}
