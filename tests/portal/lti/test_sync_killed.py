@@ -78,7 +78,7 @@ def test_a_server_that_was_killed_sends_when_it_is_started_again(
             one.at.fault = lambda kind: "kill after" if kind == "score" else ""
             one.at.kill = lambda: os.killpg(server.pid, signal.SIGKILL)
             one.book.override(LAB, "ada", 71.0, "lead", "look again")
-            assert server.wait(SECONDS) == -signal.SIGKILL
+            assert server.wait(PATIENCE) == -signal.SIGKILL
             one.at.fault = lambda kind: ""
             server = start(*words)
             until(lambda: [line for line in one.scores.lines() if line.standing == "sent"])
