@@ -16,6 +16,7 @@ from grader.gradebook.ledger import Student
 from grader.gradebook.people import comparable_address
 from grader.labs.quiz import MAX_SHEET_BYTES
 from tests.command import grader
+from tests.patience import PATIENCE
 from tests.portal.made import LAB, Reply, Served, Visit, source, write_course
 
 BEGUN = datetime(2027, 3, 28, 21, 59, 59, tzinfo=UTC)
@@ -53,7 +54,7 @@ def test_a_request_that_is_begun_in_time_does_not_keep_the_deadline(course: Serv
     clock, program = Moved(course), course.program("ada@example.org")
     head = '--x\r\nContent-Disposition: form-data; name="file"; filename="a.cu"\r\n\r\n'
     body = head.encode() + source(1) + b"\r\n--x--\r\n"
-    kept = http.client.HTTPConnection("127.0.0.1", course.port, timeout=90)
+    kept = http.client.HTTPConnection("127.0.0.1", course.port, timeout=PATIENCE)
     kept.putrequest("POST", f"/api/v1/labs/{LAB}/submissions")
     kinds = {"Content-Type": "multipart/form-data; boundary=x", "Content-Length": str(len(body))}
     for name, value in {**program.own, **kinds}.items():
