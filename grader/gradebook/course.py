@@ -73,7 +73,10 @@ def read_secret(path: Path) -> bytes:
             mode = os.fstat(stream.fileno()).st_mode
             data = stream.read(1 << 16).strip()
     except OSError as error:
-        fix = f"Create one: grader gradebook secret --course {path.parent}"
+        fix = (
+            "Restore your copy of it: without it no grade can be reproduced. For a new course, "
+            f"create one: grader gradebook secret --course {path.parent}"
+        )
         if not isinstance(error, FileNotFoundError):
             fix = "Check the file's name and permissions."
         what = f"cannot read the course's secret: {error.strerror}"

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import shutil
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+from grader.faults import LabFault
 from grader.gradebook.book import open_gradebook
 from grader.gradebook.course import COURSE_FILE, make_secret, read_course
 from grader.labs.model import Lab
@@ -21,10 +23,25 @@ AUTHOR = "grader serve --demo"
 
 
 def make_demo(folder: Path) -> None:
-    """Write the course and fill its gradebook. Nothing happens when there is one already."""
+    """Write the course and fill its gradebook. Nothing happens when there is one already.
+
+    Raises:
+        LabFault: The folder has other files.
+    """
     if (folder / COURSE_FILE).exists():
         return
-    folder.mkdir(parents=True, exist_ok=True)
+    part = folder.with_name(f"{folder.name}.part")  # one that was cut short must not look whole
+    shutil.rmtree(part, ignore_errors=True)
+    part.mkdir(parents=True)
+    _fill(part)
+    try:
+        part.rename(folder)
+    except OSError as error:
+        what = f"cannot make the demo course: {error.strerror}"
+        raise LabFault(what, where=str(folder), fix="move or delete this folder") from None
+
+
+def _fill(folder: Path) -> None:
     due = datetime.now(UTC) + timedelta(days=7)
     labs = "".join(f'  {name}: {{due: "{due:%Y-%m-%d} 23:59"}}\n' for name in LABS)
     (folder / "roster.csv").write_text(_roster())

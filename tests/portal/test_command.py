@@ -10,6 +10,10 @@ import pytest
 import uvicorn
 
 from grader.cli import portal as commands
+from grader.faults import LabFault
+from grader.gradebook.book import open_gradebook
+from grader.gradebook.course import read_course
+from grader.portal import demo
 from grader.portal.task.handouts import built_page
 from tests.command import grader
 from tests.portal.made import LAB, Served, served, source, until, working
@@ -108,3 +112,27 @@ def test_serve_says_which_handouts_are_not_built(
         assert told not in capsys.readouterr().err
         assert "is not built" not in lead.get(f"/class/{LAB}").text
         assert "the task" in ada.get(f"/labs/{LAB}").text
+
+
+def test_a_demo_that_was_cut_short_is_made_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "demo"
+
+    def fails(*words: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(demo, "labs_of", fails)
+        demo.make_demo(folder)
+    assert not folder.exists()
+    demo.make_demo(folder)
+    book = open_gradebook(read_course(folder).gradebook)
+    assert len(book.people.staff()) == len(demo.STAFF) and book.progress.waiting(demo.LABS)
+    book.close()
+    other = tmp_path / "other"
+    other.mkdir()
+    (other / "notes.txt").write_text("mine")
+    with pytest.raises(LabFault, match="cannot make the demo"):
+        demo.make_demo(other)
+    assert (other / "notes.txt").read_text() == "mine"
