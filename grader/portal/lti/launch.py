@@ -104,7 +104,8 @@ def _begin(request: Request, given: dict[str, str]) -> Response:
     to = f"{one.auth_url}{'&' if '?' in one.auth_url else '?'}{urlencode(asked)}"
     if flow.storage or request.headers.get("sec-fetch-dest") in ("iframe", "frame"):
         allow_frames(request, ANYWHERE)
-        again = {name: value for name, value in given.items() if name != "lti_storage_target"}
+        left_out = ("lti_storage_target",)  # a link: `form-action` also holds for where forms lead
+        again = urlencode({k: v for k, v in given.items() if v and k not in left_out})
         page = site.page(
             "lti_begin.html", me=None, to=to, flow=flow, proof=proof, again=again,
             origin=origin_of(one.auth_url),
