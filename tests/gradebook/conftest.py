@@ -51,6 +51,15 @@ def url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
         yield where
 
 
+@pytest.fixture(params=KINDS)
+def without_tables(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """A database of each kind that is no gradebook yet."""
+    if request.param == "sqlite":
+        return str(tmp_path / "course.db")
+    made: Callable[[], str] = request.getfixturevalue("postgresql")
+    return made()
+
+
 @pytest.fixture
 def book(url: str) -> Iterator[Gradebook]:
     """An empty gradebook of each kind."""

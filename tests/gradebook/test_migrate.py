@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import threading
-from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -22,7 +21,6 @@ from grader.gradebook.book import open_gradebook
 from grader.gradebook.chain import RowKey, record_event
 from grader.gradebook.database import connect
 from grader.gradebook.tables import metadata
-from tests.gradebook.conftest import KINDS
 from tests.gradebook.made import a_grade
 from tests.gradebook.schema import migrated, statements
 from tests.patience import PATIENCE
@@ -33,13 +31,10 @@ CHAINED = 5
 """The step from which on every row has a record in the audit."""
 
 
-@pytest.fixture(params=KINDS)
-def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+@pytest.fixture
+def url(without_tables: str) -> str:
     """A database of each kind without any table."""
-    if request.param == "sqlite":
-        return str(tmp_path / "course.db")
-    made: Callable[[], str] = request.getfixturevalue("postgresql")
-    return made()
+    return without_tables
 
 
 def differences(url: str, models: MetaData) -> list[object]:
