@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.gradebook.conftest import postgresql as postgresql
+from tests.gradebook.conftest import postgresql_gradebook as postgresql_gradebook
+from tests.gradebook.conftest import postgresql_server as postgresql_server
 from tests.gradebook.conftest import url as url
 from tests.portal.lti.platform import SCOPES
 from tests.portal.lti.synced import RealClock, Report, synced
