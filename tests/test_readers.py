@@ -219,6 +219,7 @@ ELSEWHERE = {
     "portal/task/handouts.py:read_handout": "reads a page that the instructor has built",
     "portal/task/handouts.py:handle_data": "called by read_handout",
     "portal/work.py:hand_in": "calls read_upload",
+    "portal/work.py:moment_of": "reads a time that the staff wrote",
     "reports/problems.py:of": "called by problems",
     "reports/explain/accesses.py:put_text": "a label of a picture",
     "reports/explain/explanation.py:explain_launch": "calls source_lines",
