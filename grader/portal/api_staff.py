@@ -116,11 +116,12 @@ class SimilarState(BaseModel):
     """The comparison of a lab: `result` is null while it is made; `failure` says why it has none.
 
     The result is what `grader portal similar --json` writes, with the pairs of which one teaches
-    both students.
+    both students. `outdated`: it is of earlier submissions, and the newer ones are being compared.
     """
 
     failure: str
     result: dict[str, Any] | None
+    outdated: bool
 
 
 @router.get("/labs/{name}/similar", name="api_similar", responses=REFUSALS)
@@ -128,4 +129,4 @@ def similar(request: Request, me: Signed, name: str) -> SimilarState:
     """Return the unusually similar pairs of a lab; the first request starts the comparison."""
     found = shown_result(request, me, name, "api_similar")
     result = None if found.result is None else dict(found.result)
-    return SimilarState(failure=found.failure, result=result)
+    return SimilarState(failure=found.failure, result=result, outdated=found.outdated)

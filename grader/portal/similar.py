@@ -33,15 +33,19 @@ Result = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Comparison:
-    """The comparison of a lab: its result, that it is being made, or why it failed."""
+    """The comparison of a lab: its result, that it is being made, or why it failed.
+
+    `outdated`: the result is of earlier submissions, and the newer ones are being compared.
+    """
 
     result: Result | None = None
     failure: str = ""
+    outdated: bool = False
 
     @property
     def is_running(self) -> bool:
         """Whether it is being made."""
-        return self.result is None and not self.failure
+        return self.outdated or self.result is None and not self.failure
 
 
 class Comparisons:
@@ -53,7 +57,10 @@ class Comparisons:
         self._known: dict[str, tuple[tuple[object, ...], Comparison]] = {}
 
     def of(self, lab: str) -> Comparison:
-        """Return the comparison of a lab; the first call starts it. A failure is told once."""
+        """Return the comparison of a lab; the first call starts it. A failure is told once.
+
+        While others submit, the last result is shown until the next one is made.
+        """
         entries = self._site.counted(lab)
         teams = self._site.book.groups.members(lab).items()
         key = (
@@ -64,8 +71,9 @@ class Comparisons:
             made, found = self._known.get(lab, ((), Comparison()))
             if lab not in self._known or made != key and not found.is_running:
                 threading.Thread(target=self._make, args=(lab, key), daemon=True).start()
-                self._known[lab] = (key, Comparison())  # not before: it may fail
-                return Comparison()
+                begun = Comparison(found.result, outdated=found.result is not None)
+                self._known[lab] = (key, begun)  # not before: it may fail
+                return begun
             if found.failure:
                 del self._known[lab]
             return found
@@ -116,7 +124,8 @@ def shown_result(request: Request, me: Visitor, lab: str, route: str) -> Compari
     pairs = [one for one in found.result["pairs"] if own(one["first"]) and own(one["second"])]
     seen = {name: [one for one in found.result[name] if own(one)] for name in ("thin", "left_out")}
     numbers = {who: number for who, number in found.result["numbers"].items() if own(who)}
-    return Comparison({**found.result, "pairs": pairs, "numbers": numbers, **seen})
+    own_result = {**found.result, "pairs": pairs, "numbers": numbers, **seen}
+    return Comparison(own_result, outdated=found.outdated)
 
 
 @router.get("/class/{name}/similar", name="similar")

@@ -16,7 +16,7 @@ from grader.cli import app
 from grader.gradebook.book import Gradebook
 from grader.portal import similar
 from grader.portal.similar import Comparisons, compared
-from tests.command import grader
+from tests.command import PATIENCE, grader
 from tests.portal.made import LAB, SOURCE, Served, served, until
 
 COPY = "".join(f"    float a{k} = static_cast<float>({k}) * 3.25f + q;\n" for k in range(30))
@@ -192,3 +192,28 @@ def test_no_failure_leaves_a_comparison_running(
     with pytest.raises(RuntimeError, match="start"):
         one.of(LAB)
     assert LAB not in one._known, "the next page tries again"
+
+
+def test_the_last_result_is_shown_while_others_submit(
+    course: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In a busy hour every comparison is outdated when it ends: without this, none was shown."""
+    go, made = threading.Event(), list[str]()
+
+    def counted(site: Any, lab: str) -> similar.Comparison:
+        assert go.wait(PATIENCE)
+        made.append(lab)
+        return similar.Comparison({"pairs": [len(made)]})
+
+    monkeypatch.setattr(similar, "compared", counted)
+    one = Comparisons(course.site)
+    go.set()
+    until(lambda: one.of(LAB).result == {"pairs": [1]})
+    go.clear()
+    for text in ("later", "latest"):  # the second one while the first is compared
+        course.book.submit(LAB, "ada", "a.cu", own(text), received=course.site.now())
+        found = one.of(LAB)
+        assert (found.result, found.outdated, found.is_running) == ({"pairs": [1]}, True, True)
+    go.set()
+    until(lambda: one.of(LAB).result == {"pairs": [3]})
+    assert not one.of(LAB).is_running and made == [LAB] * 3
