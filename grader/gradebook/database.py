@@ -60,12 +60,26 @@ class Database:
     def __init__(self, engine: Engine) -> None:
         self.engine = engine
         self.name = _display_name(engine.url)
+        self._turn = threading.Lock()
 
     @contextmanager
     def writing(self) -> Iterator[Connection]:
         """Open a writing transaction: all of it is kept, or nothing. Raises MachineFault."""
-        with self._faults(), self.engine.begin() as connection:
+        with self._faults(), self._turn_to_write(), self.engine.begin() as connection:
             yield connection
+
+    @contextmanager
+    def _turn_to_write(self) -> Iterator[None]:
+        """Wait until no other thread writes to SQLite: without a connection, which readers need."""
+        if self.engine.dialect.name != "sqlite":
+            yield
+            return
+        if not self._turn.acquire(timeout=LOCK_SECONDS):
+            raise self._fault(sqlite3.OperationalError("database is locked"))
+        try:
+            yield
+        finally:
+            self._turn.release()
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:

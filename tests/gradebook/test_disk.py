@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -118,6 +119,30 @@ def test_a_lock_of_another_program_is_reported(url: str, monkeypatch: pytest.Mon
         with pytest.raises(MachineFault, match="Another program has locked it for 0.6 s"):
             book.claim(stored.id, "key", "worker", 60)
     assert book.claim(stored.id, "key", "worker", 60)
+    book.close()
+    other.close()
+
+
+def test_readers_do_not_wait_for_threads_that_wait_to_write(tmp_path: Path) -> None:
+    """However many wait for a lock of another program: they hold no connection."""
+    book, other = open_gradebook(str(tmp_path / "g.db")), connect(str(tmp_path / "g.db"))
+    started = []
+
+    def write(student: str) -> None:
+        started.append(student)
+        book.submit(LAB, student, "f.cu", b"1", received=NOON)
+
+    writers = [threading.Thread(target=write, args=(f"s{k}",), daemon=True) for k in range(40)]
+    with other.writing():
+        for writer in writers:
+            writer.start()
+        end = time.monotonic() + PATIENCE
+        while len(started) < len(writers) and time.monotonic() < end:
+            time.sleep(0.01)
+        assert [book.submissions(LAB) for _ in range(20)] == [()] * 20
+    for writer in writers:
+        writer.join(PATIENCE)
+    assert len(book.submissions(LAB)) == len(writers)
     book.close()
     other.close()
 

@@ -336,7 +336,7 @@ def test_built_files_are_those_of_the_lock_file() -> None:
             assert hashlib.sha256(data).hexdigest() == digest, f"{name}: run `make assets`"
     sources = {one.name for one in ASSETS.iterdir()} - {"digests.json"}
     assert sources == set(digests["sources"])
-    written = {"live.js", "portal.css", "icon.svg"}
+    written = {"live.js", "lti.js", "portal.css", "icon.svg"}
     assert {one.name for one in STATIC.iterdir()} - written == set(digests["built"])
 
 

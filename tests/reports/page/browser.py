@@ -56,8 +56,9 @@ def look(
 
 
 def console(driver: webdriver.Chrome) -> list[str]:
-    """What the console said since it was last asked."""
-    return [entry["message"] for entry in driver.get_log("browser")]
+    """What the console said since it was last asked, but for the clearing of its cache."""
+    said = [entry["message"] for entry in driver.get_log("browser")]
+    return [message for message in said if "Clear-Site-Data header on" not in message]
 
 
 def requests(driver: webdriver.Chrome) -> list[str]:
