@@ -48,6 +48,13 @@ def test_message_passes_with_release_and_acquire() -> None:
     assert racy(DATA, acquire, release, USE)
 
 
+@pytest.mark.parametrize("seed", [24_006_272, 25_005_500])
+def test_narrow_access_meets_the_write_of_another_block(seed: int) -> None:
+    """A later write of the narrow access's own block conflicts with less, and covers nothing."""
+    found = compare(seed)
+    assert found.agrees and found.core, found
+
+
 @pytest.mark.parametrize("where", ["release", "acquire"])
 def test_scope_of_the_block_orders_nothing_between_blocks(where: str) -> None:
     release = replace(FLAG, releases=True, narrow=where == "release")

@@ -126,13 +126,15 @@ static bool version_is_kept(const Visit *v, u32 version) {
   return false;
 }
 
-/* Whether what conflicts with an access that precedes this one conflicts with this one too. */
+/* Whether what conflicts with an access that precedes this one conflicts with this one too: a narrow access
+ * of this block may conflict with the other block's alone. */
 static bool covers(const Visit *v, const Node *n, u32 version) {
   if (v->access == WRITES) return true;
   if (v->access != n->access || v->fails) return false;
   if (!strong(v->access)) return true;
   u32 kept = SCOPE_CTA | (v->access == PEEKS ? DATA_READ : 0);
   if ((n->flag ^ v->i->flag) & kept || n->at != v->at || n->size != v->size) return false;
+  if (n->block != v->w->cta->number && v->w->launch->sync & HAS_BLOCK_SCOPE) return false;
   return v->access != PEEKS || n->version == version || !n->version || !version_is_kept(v, n->version);
 }
 
