@@ -154,13 +154,14 @@ def members(
     Nobody is added to the roster. --write-csv writes those whom it lacks as a roster file.
     """
     require_web()
+    from grader.cli.batch import author
     from grader.gradebook.course import read_course
     from grader.portal.lti.members import roster_csv
 
     check_writable(json)
     course_file = read_course(course)
     with opened(course_file) as book:
-        book.enroll(course_file.students, _author())
+        book.enroll(course_file.students, author())
         at = _link(book, lab, link)
         found = _compared(book, course_file, at, connect=connect)
     if write_csv is not None:
@@ -170,12 +171,6 @@ def members(
     if json != STDOUT:
         _show_members(found)
     return 0
-
-
-def _author() -> str:
-    from grader.cli.batch import author
-
-    return author()
 
 
 def _link(book: Gradebook, lab: str | None, number: int | None) -> Link:
@@ -197,6 +192,7 @@ def _link(book: Gradebook, lab: str | None, number: int | None) -> Link:
 
 def _compared(book: Gradebook, course: Course, link: Link, *, connect: bool) -> Compared:
     """Read the members, keep who of the connected people they are, and compare them."""
+    from grader.cli.batch import author
     from grader.portal.lti.client import PlatformFault
     from grader.portal.lti.members import compare, read_members
     from grader.portal.lti.sync import sync_for
@@ -219,7 +215,7 @@ def _compared(book: Gradebook, course: Course, link: Link, *, connect: bool) -> 
     found = compare(listed, course.students, known())
     if connect and found.matching:
         for member, who in found.matching:
-            book.lti.know(target.registration, member.sub, f"student:{who}", _author())
+            book.lti.know(target.registration, member.sub, f"student:{who}", author())
         found = compare(listed, course.students, known())
     near = [one for one in sync.scores.targets() if one.place == target.place]
     sync.scores.set_members(near, {member.sub for member in listed})

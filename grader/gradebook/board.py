@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
 
 from sqlalchemy import Connection, Row, select, update
@@ -17,7 +17,7 @@ from sqlalchemy import Connection, Row, select, update
 from grader import dataclass
 from grader.faults import LabFault
 from grader.gradebook.chain import insert_new, lock_audit, record_event, storable
-from grader.gradebook.database import Database
+from grader.gradebook.database import Database, utc_now
 from grader.gradebook.tables import board_entry, board_mark, student
 
 SHORTEST, LONGEST = 2, 24
@@ -60,10 +60,6 @@ class Marks:
         return bool(self.values.get("backend") == "gpu")
 
 
-def _now() -> datetime:
-    return datetime.now(UTC)
-
-
 def read_pseudonym(text: str) -> str:
     """Return a pseudonym without the spaces around it.
 
@@ -97,7 +93,7 @@ class Board:
     Every method is one transaction, and raises MachineFault when the database fails.
     """
 
-    def __init__(self, database: Database, clock: Callable[[], datetime] = _now) -> None:
+    def __init__(self, database: Database, clock: Callable[[], datetime] = utc_now) -> None:
         self._database, self._clock = database, clock
 
     def join(self, lab: str, who: str, pseudonym: str, author: str) -> str:

@@ -6,7 +6,7 @@ Every method is one transaction and safe to call from any thread or process.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from datetime import UTC, datetime
+from datetime import datetime
 
 from sqlalchemy import Connection, select
 
@@ -15,7 +15,7 @@ from grader.gradebook import attempts, chain, extensions, ledger, submissions
 from grader.gradebook import entries as counting
 from grader.gradebook.board import Board
 from grader.gradebook.course import Course
-from grader.gradebook.database import Database, connect, migrate
+from grader.gradebook.database import Database, connect, migrate, utc_now
 from grader.gradebook.derived import Views
 from grader.gradebook.groups import Groups, apply_groups
 from grader.gradebook.ledger import Student
@@ -48,10 +48,6 @@ __all__ = [
 ]  # fmt: skip
 
 
-def _now() -> datetime:
-    return datetime.now(UTC)
-
-
 class Gradebook:
     """Submissions, attempts and grades of a class.
 
@@ -59,7 +55,7 @@ class Gradebook:
     the time in UTC, for leases and records; `database` is where it is stored.
     """
 
-    def __init__(self, database: Database, clock: Callable[[], datetime] = _now) -> None:
+    def __init__(self, database: Database, clock: Callable[[], datetime] = utc_now) -> None:
         self._database = self.database = database
         self._clock = clock
 
@@ -381,7 +377,7 @@ class Gradebook:
 
 
 def open_gradebook(
-    url: str, *, create: bool = True, check: bool = True, clock: Callable[[], datetime] = _now
+    url: str, *, create: bool = True, check: bool = True, clock: Callable[[], datetime] = utc_now
 ) -> Gradebook:
     """Open the gradebook at a database URL or in a SQLite file.
 

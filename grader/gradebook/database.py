@@ -177,6 +177,11 @@ def is_sqlite(connection: Connection) -> bool:
     return connection.dialect.name == "sqlite"
 
 
+def utc_now() -> datetime:
+    """Return the time; what has a clock uses this one where no other is given."""
+    return datetime.now(UTC)
+
+
 def connect(url: str, *, create: bool = True) -> Database:
     """Connect to a database by its URL, or to a SQLite file by its path.
 

@@ -9,7 +9,7 @@ student's group counts before what course.yaml says, until they give the decisio
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from datetime import UTC, datetime
+from datetime import datetime
 from itertools import combinations
 
 from sqlalchemy import (
@@ -27,16 +27,12 @@ from sqlalchemy import (
 from grader.faults import LabFault
 from grader.gradebook.chain import RowKey, insert_new, record_event, storable
 from grader.gradebook.course import Course, team_name
-from grader.gradebook.database import Database, is_sqlite
+from grader.gradebook.database import Database, is_sqlite, utc_now
 from grader.gradebook.extensions import FILE
 from grader.gradebook.tables import coauthor, membership, student, submission
 from grader.gradebook.values import Membership, StoredSubmission
 
 _LOCK = 0x7465616D
-
-
-def _now() -> datetime:
-    return datetime.now(UTC)
 
 
 class Groups:
@@ -45,7 +41,7 @@ class Groups:
     Every method is one transaction, and raises MachineFault when the database fails.
     """
 
-    def __init__(self, database: Database, clock: Callable[[], datetime] = _now) -> None:
+    def __init__(self, database: Database, clock: Callable[[], datetime] = utc_now) -> None:
         self._database, self._clock = database, clock
 
     def members(self, lab: str) -> Mapping[str, Membership]:

@@ -22,7 +22,7 @@ import hashlib
 import json
 import secrets
 from collections.abc import Callable, Collection
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Row, Table, delete, select, update
@@ -30,7 +30,7 @@ from sqlalchemy import ColumnElement, Connection, Row, Table, delete, select, up
 from grader import dataclass
 from grader.faults import LabFault
 from grader.gradebook.chain import insert_new, lock_audit, record_event, storable
-from grader.gradebook.database import Database
+from grader.gradebook.database import Database, utc_now
 from grader.gradebook.lti_tables import deployment, invite, link, nonce, person, registration
 
 INVITE_LIFE = timedelta(hours=24)
@@ -112,17 +112,13 @@ class PlatformPerson:
     who: str
 
 
-def _now() -> datetime:
-    return datetime.now(UTC)
-
-
 class Lti:
     """The platforms of one gradebook.
 
     Every method is one transaction, and raises MachineFault when the database fails.
     """
 
-    def __init__(self, database: Database, clock: Callable[[], datetime] = _now) -> None:
+    def __init__(self, database: Database, clock: Callable[[], datetime] = utc_now) -> None:
         self._database, self._clock = database, clock
 
     def register(self, new: NewRegistration, author: str) -> Registration:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import secrets
 from collections.abc import Callable, Mapping, Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 from sqlalchemy import Connection, Row, select, update
@@ -18,7 +18,7 @@ from sqlalchemy import Connection, Row, select, update
 from grader import dataclass
 from grader.gradebook.attempts import is_dead
 from grader.gradebook.chain import insert_new, storable
-from grader.gradebook.database import Database
+from grader.gradebook.database import Database, utc_now
 from grader.gradebook.lti_tables import deployment, item, link, registration, score
 
 LEASE = timedelta(seconds=180)
@@ -83,17 +83,13 @@ def targets_of(connection: Connection) -> Sequence[Target]:
     ]  # fmt: skip
 
 
-def _now() -> datetime:
-    return datetime.now(UTC)
-
-
 class LtiItems:
     """The line items of one gradebook.
 
     Every method is one transaction, and raises MachineFault when the database fails.
     """
 
-    def __init__(self, database: Database, clock: Callable[[], datetime] = _now) -> None:
+    def __init__(self, database: Database, clock: Callable[[], datetime] = utc_now) -> None:
         self._database, self._clock = database, clock
 
     def claim(self, number: int, named: str, worker: str) -> ItemClaim | None:

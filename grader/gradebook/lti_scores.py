@@ -17,7 +17,7 @@ import json
 import secrets
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import Any, Literal
 
 from sqlalchemy import Connection, Row, func, select, update
@@ -26,7 +26,7 @@ from grader import dataclass
 from grader.gradebook import entries as counting
 from grader.gradebook.chain import insert_new, record_event, storable
 from grader.gradebook.course import Course
-from grader.gradebook.database import Database
+from grader.gradebook.database import Database, utc_now
 from grader.gradebook.lti_items import FREE, LEASE, Target, is_leased, targets_of
 from grader.gradebook.lti_news import SENT, Changes, News, changes
 from grader.gradebook.lti_tables import (
@@ -36,8 +36,8 @@ from grader.gradebook.lti_tables import (
     person,
     score,
 )
-from grader.gradebook.policy import Release
-from grader.gradebook.tables import audit, release_rule
+from grader.gradebook.tables import audit
+from grader.gradebook.teaching import release_of
 from grader.gradebook.values import Entry
 
 State = Literal["graded", "overridden", "none", "keep"]
@@ -130,10 +130,6 @@ class ScoreClaim:
     until: datetime
 
 
-def _now() -> datetime:
-    return datetime.now(UTC)
-
-
 class LtiScores:
     """The scores of one course at the platforms.
 
@@ -144,7 +140,7 @@ class LtiScores:
     def __init__(
         self, database: Database, course: Course, most: Mapping[str, float],
         next_stamp: Callable[[datetime, datetime | None], datetime],
-        clock: Callable[[], datetime] = _now,
+        clock: Callable[[], datetime] = utc_now,
     ) -> None:  # fmt: skip
         self._database, self._course, self.most = database, course, most
         self._stamp, self._clock = next_stamp, clock
@@ -219,11 +215,8 @@ class LtiScores:
         return replace(line, standing=standing, due=not rests, error=row.error, tries=row.tries)
 
     def _holds(self, connection: Connection, lab: str, now: datetime) -> bool:
-        rule = select(release_rule).where(release_rule.c.lab == lab)
-        row = connection.execute(rule.order_by(release_rule.c.id.desc()).limit(1)).first()
-        if row is None or row.moment is None and not row.held:
-            return self._course.policy(lab).release.holds(now)
-        return Release(row.moment, bool(row.held)).holds(now)
+        rule = release_of(connection, lab) or self._course.policy(lab).release
+        return rule.holds(now)
 
     def news(self, last: News | None) -> tuple[News, Changes | None]:
         """Return how it is now, for the next look, and what may have become due since the last.

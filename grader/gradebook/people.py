@@ -13,7 +13,7 @@ import json
 import secrets
 import unicodedata
 from collections.abc import Callable, Mapping, Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import Any, Literal, get_args
 
 from sqlalchemy import ColumnElement, Connection, Row, func, select, update
@@ -21,7 +21,7 @@ from sqlalchemy import ColumnElement, Connection, Row, func, select, update
 from grader import dataclass
 from grader.faults import LabFault
 from grader.gradebook.chain import record_event, storable
-from grader.gradebook.database import Database
+from grader.gradebook.database import Database, utc_now
 from grader.gradebook.tables import account, credential, student
 
 Role = Literal["student", "ta", "instructor", "observer"]
@@ -94,10 +94,6 @@ class Token:
     expires: datetime
 
 
-def _now() -> datetime:
-    return datetime.now(UTC)
-
-
 def comparable_address(text: str) -> str:
     """Return an e-mail address as addresses are compared; "" for text that can be none.
 
@@ -118,7 +114,7 @@ class People:
     Every method is one transaction, and raises MachineFault when the database fails.
     """
 
-    def __init__(self, database: Database, clock: Callable[[], datetime] = _now) -> None:
+    def __init__(self, database: Database, clock: Callable[[], datetime] = utc_now) -> None:
         self._database, self._clock = database, clock
         self._verified: dict[str, str] = {}
 

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Collection, Mapping, Sequence
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any, Literal
 
 from sqlalchemy import Connection, Row, Select, exists, func, select
 
 from grader import dataclass
-from grader.gradebook.database import Database
+from grader.gradebook.database import Database, utc_now
 from grader.gradebook.tables import attempt, grade, progress, submission
 from grader.gradebook.values import MAX_FAULTS
 
@@ -72,9 +72,7 @@ def record_progress(
 class ProgressLog:
     """The events of a gradebook. Every method raises MachineFault when the database fails."""
 
-    def __init__(
-        self, database: Database, clock: Callable[[], datetime] = lambda: datetime.now(UTC)
-    ) -> None:
+    def __init__(self, database: Database, clock: Callable[[], datetime] = utc_now) -> None:
         self._database, self._clock = database, clock
 
     def add(self, stored_id: int, kind: Kind, **body: Any) -> None:

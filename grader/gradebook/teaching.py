@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Collection, Mapping, Sequence
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
 
 from sqlalchemy import Connection, Row, Select, Table, exists, func, select, update
@@ -16,7 +16,7 @@ from sqlalchemy import Connection, Row, Select, Table, exists, func, select, upd
 from grader.faults import LabFault
 from grader.gradebook import attempts, submissions
 from grader.gradebook.chain import record_event, storable
-from grader.gradebook.database import Database
+from grader.gradebook.database import Database, utc_now
 from grader.gradebook.groups import counts_for
 from grader.gradebook.ledger import message_text
 from grader.gradebook.policy import Release, release_text
@@ -43,17 +43,13 @@ from grader.gradebook.values import (
 )
 
 
-def _now() -> datetime:
-    return datetime.now(UTC)
-
-
 class Teaching:
     """What is said and decided about the grades of one gradebook.
 
     Every method is one transaction, and raises MachineFault when the database fails.
     """
 
-    def __init__(self, database: Database, clock: Callable[[], datetime] = _now) -> None:
+    def __init__(self, database: Database, clock: Callable[[], datetime] = utc_now) -> None:
         self._database, self._clock = database, clock
 
     def ask(self, stored_id: int, body: str, author: str) -> int:
@@ -211,7 +207,7 @@ class Teaching:
         """Decide when students see a lab's grades; None: as course.yaml says."""
         given = rule or Release()
         with self._database.writing() as connection:
-            now, before = self._clock(), _release(connection, lab)
+            now, before = self._clock(), release_of(connection, lab)
             number = _insert(
                 connection, release_rule, lab=lab, moment=given.moment, held=given.held,
                 author=storable(author), reason=storable(reason), at=now,
@@ -224,7 +220,7 @@ class Teaching:
     def release(self, lab: str, written: Release) -> Release:
         """Return when students see a lab's grades; `written` is what course.yaml says."""
         with self._database.reading() as connection:
-            return _release(connection, lab) or written
+            return release_of(connection, lab) or written
 
     def choose(self, stored_id: int, author: str, who: str = "") -> None:
         """Choose the submission that counts for a student, where the course allows it.
@@ -364,7 +360,8 @@ def _was_said_last(connection: Connection, number: int, author: str, text: str) 
     return row is not None and (row.author, row.body) == (storable(author), text)
 
 
-def _release(connection: Connection, lab: str) -> Release | None:
+def release_of(connection: Connection, lab: str) -> Release | None:
+    """Return what the staff have decided last about a lab; None: as course.yaml says."""
     query = select(release_rule).where(release_rule.c.lab == lab)
     row = connection.execute(query.order_by(release_rule.c.id.desc()).limit(1)).first()
     if row is None or row.moment is None and not row.held:

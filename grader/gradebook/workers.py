@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable, Collection, Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any, Literal
 
@@ -19,7 +19,7 @@ from grader import __version__, dataclass
 from grader.faults import pluralize
 from grader.gradebook.attempts import is_dead
 from grader.gradebook.chain import storable
-from grader.gradebook.database import LATEST_REVISION, Database
+from grader.gradebook.database import LATEST_REVISION, Database, utc_now
 from grader.gradebook.progress import ProgressLog, Waiting
 from grader.gradebook.tables import attempt, submission, worker
 
@@ -216,9 +216,7 @@ class Workers:
     Every method is one transaction or more, and raises MachineFault when the database fails.
     """
 
-    def __init__(
-        self, database: Database, clock: Callable[[], datetime] = lambda: datetime.now(UTC)
-    ) -> None:
+    def __init__(self, database: Database, clock: Callable[[], datetime] = utc_now) -> None:
         self._database, self._clock = database, clock
 
     def beat(self, entry: WorkerEntry) -> None:

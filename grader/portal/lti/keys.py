@@ -12,7 +12,7 @@ import os
 import stat
 import tempfile
 from collections.abc import Callable
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,7 @@ from joserfc.jwk import RSAKey
 
 from grader import dataclass
 from grader.faults import LabFault, MachineFault
+from grader.gradebook.database import utc_now
 
 FILE = "lti-keys.json"
 KEPT = timedelta(days=7)
@@ -44,14 +45,10 @@ class SigningKey:
         return str(self.key.kid)
 
 
-def _now() -> datetime:
-    return datetime.now(UTC)
-
-
 class Keys:
     """The keys of the course in a folder; safe to share between threads and processes."""
 
-    def __init__(self, folder: Path, clock: Callable[[], datetime] = _now) -> None:
+    def __init__(self, folder: Path, clock: Callable[[], datetime] = utc_now) -> None:
         self._path, self._clock = folder / FILE, clock
 
     def all(self) -> tuple[SigningKey, ...]:
