@@ -13,11 +13,12 @@ def main() -> int:
     options = argparse.ArgumentParser(prog="python -m tests.model")
     options.add_argument("--count", type=int, default=1000)
     options.add_argument("--seed", type=int, default=0)
+    options.add_argument("--one-place", action="store_true", help="strong operations on one place")
     options.add_argument("--show", action="store_true", help="print the PTX of each difference")
     given = options.parse_args()
     agree = racy = 0
     for seed in range(given.seed, given.seed + given.count):
-        result = compare(seed)
+        result = compare(seed, given.one_place)
         agree += result.agrees
         racy += bool(result.races)
         if not result.agrees:

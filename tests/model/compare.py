@@ -38,9 +38,9 @@ class Comparison:
         return f"seed {self.kernel.seed}: {said}; specification: {pairs or 'no race'}"
 
 
-def compare(seed: int) -> Comparison:
+def compare(seed: int, one_place: bool = False) -> Comparison:
     """Compare the verdicts on the kernel of a seed. Raises AssertionError if it does not end."""
-    kernel = generate(seed)
+    kernel = generate(seed, one_place)
     module = parse(kernel.ptx)
     machine = Machine(module, decode(module, "k", c.core().known))
     machine.image.exact = True

@@ -89,7 +89,8 @@ typedef struct Ledger {
 typedef struct Node {
   u32 block, phase, warp, lanes, epoch, pc, next;
   u32 access, serial;                /* enum Access; the step that executed the instruction */
-  u32 version;                       /* the value that it wrote or read: see Head */
+  u32 version, chain;                /* the value that it wrote or read, and Head.chain then */
+  u32 earlier;                       /* list of strong writes whose place this one has: see hide() */
   u32 superseded;                    /* lanes that updated the place after this read of it */
   u32 at;                            /* offset of the element */
   u16 size; u8 flag;                 /* bytes of the element; Insn.flag */
@@ -146,11 +147,20 @@ static inline u32 new_node(Worker *k) {
   return ++g->nodes;
 }
 
-static inline void free_node(Ledger *g, u32 *link) {
+static inline u32 take_node(Ledger *g, u32 *link) {
   u32 at = *link;
   *link = g->node[at - 1].next;
-  g->node[at - 1].next = g->node_free;
-  g->node_free = at;
+  return at;
+}
+static inline void put_node(Ledger *g, u32 *list, u32 at) {
+  g->node[at - 1].next = *list;
+  *list = at;
+}
+
+static inline void free_node(Ledger *g, u32 *link) {
+  u32 at = take_node(g, link);
+  while (g->node[at - 1].earlier) put_node(g, &g->node_free, take_node(g, &g->node[at - 1].earlier));
+  put_node(g, &g->node_free, at);
 }
 
 static inline void free_list(Ledger *g, u32 *list) {

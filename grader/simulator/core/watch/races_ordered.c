@@ -6,44 +6,9 @@
  * observed the earlier write. */
 #include <stdlib.h>
 #include <string.h>
-#include "watch/order.h"
+#include "watch/visit.h"
 
 enum { CROWD = 64, FEW_READERS = 4, MANY_READERS = 40 };
-
-/* One lane's access to one granule of an element. `reads`: it may read an uninitialized value;
- * `fails`: a compare-and-swap that writes nothing. */
-typedef struct {
-  Warp *w; const Insn *i; Buffer *buffer; Head *head;
-  u32 lane, thread, offset, granule, access;
-  u32 at, size;
-  bool reads, fails, race_reported, uninit_reported, loss_reported;
-} Visit;
-
-enum { STRONG = VOLATILE | ACQUIRE | RELEASE | RELAXED };
-
-static bool is_read(u32 access) { return access == READS || access == PEEKS; }
-static bool modifies(u32 access) { return !is_read(access); }
-static bool strong(u32 access) { return access >= UPDATES; }
-
-static bool same_scope(const Visit *v, const Node *n) {
-  return n->block == v->w->cta->number || !((n->flag | v->i->flag) & SCOPE_CTA);
-}
-static bool morally_strong(const Visit *v, const Node *n) {
-  return strong(n->access) && strong(v->access) && same_scope(v, n) && n->at == v->at && n->size == v->size;
-}
-
-/* A volatile read whose value is used as data, and a volatile store: no race in PTX, but nothing makes
- * the read wait for the store. */
-static bool unwaited(const Visit *v, const Node *n) {
-  u32 both = v->i->flag & n->flag;
-  if (!(both & VOLATILE)) return false;
-  return (v->access == PEEKS && v->i->flag & DATA_READ && n->access == STORES) ||
-         (n->access == PEEKS && n->flag & DATA_READ && v->access == STORES);
-}
-static bool conflict(const Visit *v, const Node *n) {
-  if (is_read(n->access) && (is_read(v->access) || v->fails)) return false;
-  return !morally_strong(v, n) || unwaited(v, n);
-}
 
 static u32 flags_of(const Visit *v, const Node *n, u32 other) {
   bool here = n->block == v->w->cta->number, both = strong(n->access) && strong(v->access);
@@ -79,93 +44,51 @@ static void report_race(Visit *v, const Node *n, u32 other) {
   report_pair(v, n, other, RACE, flags);
 }
 
-static bool own(const Visit *v, const Node *n, u32 lane) {
-  return n->block == v->w->cta->number && n->warp * LANES + lane == v->thread;
-}
-
-/* Whether a lane's access precedes this one by what the threads know of each other. */
-static bool before(const Visit *v, const Node *n, u32 lane) {
-  return own(v, n, lane) || ordered_before(v->w, v->thread, n->block, n->phase, n->warp * LANES + lane, n->epoch);
-}
-static bool any_before(const Visit *v, const Node *n) {
-  for (u32 m = n->lanes; m; m &= m - 1)
-    if (before(v, n, first_lane(m))) return true;
-  return false;
-}
-
-/* Whether a strong read that precedes this access observed the write: itself, or a read-modify-write that
- * observed it through those between. */
-static bool observed(const Visit *v, const Node *n) {
-  const Ledger *g = ledger_of(v->w->worker);
-  bool chained = n->version >= v->head->chain;
-  if (n->access != UPDATES && n->access != STORES) return false;
-  for (u32 at = v->head->readers; at; at = g->node[at - 1].next) {
-    const Node *z = &g->node[at - 1];
-    bool saw = z->access == PEEKS && (z->version == n->version || (chained && z->version > n->version));
-    if (saw && any_before(v, z)) return true;
-  }
-  for (u32 at = chained ? v->head->writers : 0; at; at = g->node[at - 1].next) {
-    const Node *z = &g->node[at - 1];
-    if (z->access == UPDATES && z->version > n->version && any_before(v, z)) return true;
-  }
-  return false;
-}
-
-/* The first lane of a node that does not precede this access; LANES when all do. */
-static u32 unordered(const Visit *v, const Node *n) {
-  if (n->block == v->w->cta->number && n->phase < phase_of(v->w->cta)) return LANES;
-  for (u32 m = n->lanes; m; m &= m - 1)
-    if (!before(v, n, first_lane(m))) return observed(v, n) ? LANES : first_lane(m);
-  return LANES;
-}
-
-static bool version_is_kept(const Visit *v, u32 version) {
-  const Ledger *g = ledger_of(v->w->worker);
-  for (u32 at = v->head->writers; at; at = g->node[at - 1].next)
-    if (g->node[at - 1].version == version) return true;
-  return false;
-}
-
 /* Whether what conflicts with an access that precedes this one conflicts with this one too: a narrow access
  * of this block may conflict with the other block's alone. */
-static bool covers(const Visit *v, const Node *n, u32 version) {
+static bool covers(const Visit *v, const Node *n) {
   if (v->access == WRITES) return true;
   if (v->access != n->access || v->fails) return false;
   if (!strong(v->access)) return true;
   u32 kept = SCOPE_CTA | (v->access == PEEKS ? DATA_READ : 0);
   if ((n->flag ^ v->i->flag) & kept || n->at != v->at || n->size != v->size) return false;
   if (n->block != v->w->cta->number && v->w->launch->sync & HAS_BLOCK_SCOPE) return false;
-  return v->access != PEEKS || n->version == version || !n->version || !version_is_kept(v, n->version);
+  return v->access != PEEKS || !is_evidence(v, n);
 }
 
 /* Drops from a list what the access covers; what is left. */
 static u32 drop_covered(Visit *v, u32 *list) {
   Ledger *g = ledger_of(v->w->worker);
-  u32 length = 0;
+  bool hides = v->access == UPDATES || v->access == STORES;
+  u32 length = 0, shown = 0;
   for (u32 *link = list; *link;) {
     Node *n = &g->node[*link - 1];
+    if (n->gone && hides) { hide(v, link, &shown); continue; }
     if (n->covered && n->warp == v->w->index && n->block == v->w->cta->number) n->lanes &= ~(1u << v->lane);
     if (n->gone || !n->lanes) { free_node(g, link); continue; }
     link = &n->next;
     length++;
   }
+  append(g, list, shown);
   return length;
 }
 
 /* Checks a list, and drops from it the accesses that this one covers; what is left. */
-static u32 against(Visit *v, u32 *list, u32 version) {
+static u32 against(Visit *v, u32 *list) {
   const Ledger *g = ledger_of(v->w->worker);
   u32 length = 0;
   bool any = false;
   for (u32 at = *list; at; at = g->node[at - 1].next, length++) {
     Node *n = &g->node[at - 1];
-    bool matters = conflict(v, n), covered = covers(v, n, version);
-    u32 lane = matters || covered ? unordered(v, n) : 0;
+    bool matters = conflict(v, n), covered = covers(v, n), seen = false;
+    u32 lane = matters || covered ? unordered(v, n, &seen) : 0;
     any |= n->covered = covered;
     n->gone = covered && lane == LANES;
-    if (!matters || lane == LANES || v->race_reported) continue;
+    if (!matters || v->race_reported) continue;
+    const Node *other = lane != LANES ? n : seen ? hidden_conflict(v, n) : NULL;
+    if (!other) continue;
     v->race_reported = true;
-    report_race(v, n, n->warp * LANES + lane);
+    report_race(v, other, other->warp * LANES + (other == n ? lane : first_lane(other->lanes)));
   }
   return any ? drop_covered(v, list) : length;
 }
@@ -183,7 +106,7 @@ static void add_node(Visit *v, u32 *list, u32 access, u32 epoch, u32 version) {
   ledger_of(w->worker)->node[at - 1] =
       (Node){.block = w->cta->number, .phase = phase_of(w->cta), .warp = w->index, .lanes = 1u << v->lane,
              .epoch = epoch, .pc = v->i->pc, .next = *list, .access = access, .serial = (u32)w->steps,
-             .version = version, .at = v->at, .size = (u16)v->size, .flag = v->i->flag};
+             .version = version, .chain = v->head->chain, .at = v->at, .size = (u16)v->size, .flag = v->i->flag};
   *list = at;
 }
 
@@ -236,17 +159,20 @@ static void supersede_reads(const Visit *v) {
   }
 }
 
-static void write_value(Visit *v) {
+static void write_value(Visit *v, bool chained) {
   Head *h = v->head;
   Ledger *g = ledger_of(v->w->worker);
   if (v->access == UPDATES) supersede_reads(v);
-  u32 *last = v->access == UPDATES ? observes(v) : NULL;
-  bool chained = last != NULL;
-  if (last && takes_place(v, &g->node[*last - 1])) free_node(g, last);
+  u32 *last = chained ? observes(v) : NULL, shown = 0;
+  if (last && takes_place(v, &g->node[*last - 1])) hide(v, last, &shown);
+  append(g, &h->writers, shown);
   h->version++;
   if (!chained) h->chain = v->access == WRITES ? h->version + 1 : h->version;
   if (v->access == WRITES) forget(v->w->worker, h);
+  u32 before = h->writers;
   add(v, &h->writers, v->access, h->version);
+  if (h->writers != before && v->earlier) keep_hidden(v, &g->node[h->writers - 1]);
+  free_list(g, &v->earlier);
 }
 
 /* A strong store of a thread that read the place before: other threads' writes between are lost. That the
@@ -296,7 +222,7 @@ static void note_read(Visit *v) {
     }
     link = &n->next;
   }
-  if (length > MANY_READERS) length = against(v, &v->head->readers, 0);
+  if (length > MANY_READERS) length = against(v, &v->head->readers);
   if (length < CROWD) add_node(v, &v->head->readers, READS, epoch, 0);
 }
 
@@ -304,17 +230,18 @@ static void visit(Visit *v) {
   Ledger *g = ledger_of(v->w->worker);
   Head *h = v->head;
   if (v->access == READS) {
-    if (h->writers) against(v, &h->writers, 0);
+    if (h->writers) against(v, &h->writers);
     note_read(v);
     return;
   }
   u32 version = v->access == PEEKS && observes(v) ? h->version : 0;
+  bool chained = v->access == UPDATES && !v->fails && observes(v);
   if (v->access == STORES) check_loss(v);
-  u32 writers = against(v, &h->writers, version);
-  u32 readers = modifies(v->access) || h->readers ? against(v, &h->readers, version) : 0;
+  u32 writers = against(v, &h->writers);
+  u32 readers = modifies(v->access) || h->readers ? against(v, &h->readers) : 0;
   if (modifies(v->access) && !v->fails) {
     if (writers >= CROWD) drop_oldest(g, &h->writers);
-    write_value(v);
+    write_value(v, chained);
     return;
   }
   if (readers >= CROWD) drop_oldest(g, &h->readers);

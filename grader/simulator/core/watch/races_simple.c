@@ -45,7 +45,7 @@ INLINE bool simple_write(const Step *s, const Head *h, u32 lane) {
   if (h->carried | h->crowd | h->readers) return false;
   if (!h->writers) return true;
   const Node *n = &s->ledger->node[h->writers - 1];
-  return !n->next && is_of_one_lane(n) && follows(s, n, lane);
+  return !n->next && !n->earlier && is_of_one_lane(n) && follows(s, n, lane);
 }
 
 /* An atomic takes the place of the one that it observes. */
@@ -53,7 +53,7 @@ INLINE bool simple_update(const Step *s, const Head *h, u32 offset) {
   if (h->carried | h->crowd | h->readers) return false;
   if (!h->writers) return true;
   const Node *n = &s->ledger->node[h->writers - 1];
-  return !n->next && n->access == UPDATES && n->version == h->version && n->at == offset && n->size == s->bytes &&
+  return !n->next && !n->earlier && n->access == UPDATES && n->version == h->version && n->at == offset && n->size == s->bytes &&
          (n->block == s->block ? !((n->flag ^ s->node.flag) & SCOPE_CTA) : !(s->scoped | (n->flag & SCOPE_CTA)));
 }
 
@@ -78,6 +78,7 @@ INLINE void keep(Step *s, Head *h, u32 lane, u32 offset) {
   n->lanes = 1u << lane;
   n->epoch = s->order->epoch[thread_of(s->w, lane)];
   n->version = s->access == READS ? 0 : h->version;
+  n->chain = h->chain;
   n->at = offset;
 }
 

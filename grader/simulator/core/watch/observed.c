@@ -1,0 +1,107 @@
+/* Which writes precede an access because a strong read that is before it observed them, and those whose
+ * place another write has: causality order begins with observation at most, so what precedes an observed
+ * write need not precede the access. */
+#include "watch/visit.h"
+
+enum { MOST_EARLIER = 4 };
+
+/* Whether a strong read, or a read-modify-write, observed a strong write: itself, or through the
+ * read-modify-writes between. */
+static bool saw(const Node *z, const Node *n) {
+  if (n->version < z->chain || (n->access != UPDATES && n->access != STORES)) return false;
+  return z->access == PEEKS ? n->version <= z->version : z->access == UPDATES && n->version < z->version;
+}
+
+/* Whether what observed the write precedes this access. */
+static bool observed(const Visit *v, const Node *n) {
+  const Ledger *g = ledger_of(v->w->worker);
+  for (u32 at = v->head->readers; at; at = g->node[at - 1].next)
+    if (saw(&g->node[at - 1], n) && any_before(v, &g->node[at - 1])) return true;
+  for (u32 at = v->head->writers; at; at = g->node[at - 1].next) {
+    const Node *z = &g->node[at - 1];
+    if (saw(z, n) && any_before(v, z)) return true;
+    for (u32 e = z->earlier; e; e = g->node[e - 1].next)
+      if (saw(&g->node[e - 1], n) && any_before(v, &g->node[e - 1])) return true;
+  }
+  return false;
+}
+
+/* The first lane of a node that does not precede this access; LANES when all do. `by_observation`: one of
+ * them only because its write was observed. */
+u32 unordered(const Visit *v, const Node *n, bool *by_observation) {
+  *by_observation = false;
+  if (n->block == v->w->cta->number && n->phase < phase_of(v->w->cta)) return LANES;
+  for (u32 m = n->lanes; m; m &= m - 1)
+    if (!before(v, n, first_lane(m))) return (*by_observation = observed(v, n)) ? LANES : first_lane(m);
+  return LANES;
+}
+
+/* The write, of those that a node hides, that conflicts with this access and does not precede it. */
+const Node *hidden_conflict(const Visit *v, const Node *n) {
+  const Ledger *g = ledger_of(v->w->worker);
+  bool seen;
+  for (u32 at = n->earlier; at; at = g->node[at - 1].next)
+    if (conflict(v, &g->node[at - 1]) && unordered(v, &g->node[at - 1], &seen) != LANES) return &g->node[at - 1];
+  return NULL;
+}
+
+/* Whether an older strong read of the same lanes observed the write too. */
+static bool seen_before(const Ledger *g, const Node *n, const Node *write) {
+  for (u32 at = n->next; at; at = g->node[at - 1].next) {
+    const Node *z = &g->node[at - 1];
+    if (z->block == n->block && z->warp == n->warp && !(n->lanes & ~z->lanes) && z->access == PEEKS && saw(z, write))
+      return true;
+  }
+  return false;
+}
+
+/* Whether no other read shows that a strong one of a list, `n`, observed a write that is kept. What
+ * follows a later read follows this one, but not the other way round. */
+bool is_evidence(const Visit *v, const Node *n) {
+  const Ledger *g = ledger_of(v->w->worker);
+  for (u32 at = n->version ? v->head->writers : 0; at; at = g->node[at - 1].next) {
+    const Node *write = &g->node[at - 1];
+    if (saw(n, write) && !seen_before(g, n, write)) return true;
+    for (u32 e = write->earlier; e; e = g->node[e - 1].next)
+      if (saw(n, &g->node[e - 1]) && !seen_before(g, n, &g->node[e - 1])) return true;
+  }
+  return false;
+}
+
+/* A strong write takes the place of another that precedes it. Where the write itself precedes a later
+ * access, so does what it hides; where it was only observed, that need not be so, since causality order
+ * begins with observation at most. What the other hid and does not precede this one is shown again. */
+void hide(Visit *v, u32 *link, u32 *shown) {
+  Ledger *g = ledger_of(v->w->worker);
+  u32 at = take_node(g, link);
+  Node *n = &g->node[at - 1];
+  bool seen;
+  while (n->earlier) {
+    u32 e = take_node(g, &n->earlier);
+    put_node(g, unordered(v, &g->node[e - 1], &seen) == LANES ? &v->earlier : shown, e);
+  }
+  put_node(g, &v->earlier, at);
+}
+
+/* The write that was just kept hides others, unless whoever observes it observed them too. */
+void keep_hidden(Visit *v, Node *n) {
+  Ledger *g = ledger_of(v->w->worker);
+  u32 kept = 0;
+  for (u32 *link = &v->earlier; *link;) {
+    if (g->node[*link - 1].version >= n->chain) free_node(g, link);
+    else { link = &g->node[*link - 1].next; kept++; }
+  }
+  for (; kept > MOST_EARLIER; kept--) {
+    u32 *oldest = &v->earlier;
+    for (u32 *link = oldest; *link; link = &g->node[*link - 1].next)
+      if (g->node[*link - 1].version < g->node[*oldest - 1].version) oldest = link;
+    free_node(g, oldest);
+  }
+  n->earlier = v->earlier;
+  v->earlier = 0;
+}
+
+void append(Ledger *g, u32 *list, u32 more) {
+  while (*list) list = &g->node[*list - 1].next;
+  *list = more;
+}

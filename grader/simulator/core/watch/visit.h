@@ -1,0 +1,64 @@
+/* One access, as races_ordered.c checks it, and what precedes it. */
+#ifndef WATCH_VISIT_H
+#define WATCH_VISIT_H
+#include "watch/order.h"
+
+/* One lane's access to one granule of an element. `reads`: it may read an uninitialized value;
+ * `fails`: a compare-and-swap that writes nothing. */
+typedef struct {
+  Warp *w; const Insn *i; Buffer *buffer; Head *head;
+  u32 lane, thread, offset, granule, access;
+  u32 at, size;
+  u32 earlier;                       /* the writes that this one hides */
+  bool reads, fails, race_reported, uninit_reported, loss_reported;
+} Visit;
+
+enum { STRONG = VOLATILE | ACQUIRE | RELEASE | RELAXED };
+
+static inline bool is_read(u32 access) { return access == READS || access == PEEKS; }
+static inline bool modifies(u32 access) { return !is_read(access); }
+static inline bool strong(u32 access) { return access >= UPDATES; }
+
+static inline bool same_scope(const Visit *v, const Node *n) {
+  return n->block == v->w->cta->number || !((n->flag | v->i->flag) & SCOPE_CTA);
+}
+static inline bool morally_strong(const Visit *v, const Node *n) {
+  return strong(n->access) && strong(v->access) && same_scope(v, n) && n->at == v->at && n->size == v->size;
+}
+
+/* A volatile read whose value is used as data, and a volatile store: no race in PTX, but nothing makes
+ * the read wait for the store. */
+static inline bool unwaited(const Visit *v, const Node *n) {
+  u32 both = v->i->flag & n->flag;
+  if (!(both & VOLATILE)) return false;
+  return (v->access == PEEKS && v->i->flag & DATA_READ && n->access == STORES) ||
+         (n->access == PEEKS && n->flag & DATA_READ && v->access == STORES);
+}
+static inline bool conflict(const Visit *v, const Node *n) {
+  if (is_read(n->access) && (is_read(v->access) || v->fails)) return false;
+  return !morally_strong(v, n) || unwaited(v, n);
+}
+
+static inline bool own(const Visit *v, const Node *n, u32 lane) {
+  return n->block == v->w->cta->number && n->warp * LANES + lane == v->thread;
+}
+
+/* Whether a lane's access precedes this one by what the threads know of each other. */
+static inline bool before(const Visit *v, const Node *n, u32 lane) {
+  return own(v, n, lane) || ordered_before(v->w, v->thread, n->block, n->phase, n->warp * LANES + lane, n->epoch);
+}
+static inline bool any_before(const Visit *v, const Node *n) {
+  for (u32 m = n->lanes; m; m &= m - 1)
+    if (before(v, n, first_lane(m))) return true;
+  return false;
+}
+
+/* observed.c */
+u32 unordered(const Visit *v, const Node *n, bool *by_observation);
+const Node *hidden_conflict(const Visit *v, const Node *n);
+bool is_evidence(const Visit *v, const Node *n);
+void hide(Visit *v, u32 *link, u32 *shown);
+void keep_hidden(Visit *v, Node *n);
+void append(Ledger *g, u32 *list, u32 more);
+
+#endif
