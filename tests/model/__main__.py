@@ -6,6 +6,8 @@ import argparse
 import sys
 
 from tests.model.compare import compare
+from tests.model.dense import Dense
+from tests.model.kernels import Generator
 
 
 def main() -> int:
@@ -13,12 +15,13 @@ def main() -> int:
     options = argparse.ArgumentParser(prog="python -m tests.model")
     options.add_argument("--count", type=int, default=1000)
     options.add_argument("--seed", type=int, default=0)
-    options.add_argument("--one-place", action="store_true", help="strong operations on one place")
+    options.add_argument("--dense", action="store_true", help="strong operations on few places")
     options.add_argument("--show", action="store_true", help="print the PTX of each difference")
     given = options.parse_args()
+    made = Dense if given.dense else Generator
     agree = racy = 0
     for seed in range(given.seed, given.seed + given.count):
-        result = compare(seed, given.one_place)
+        result = compare(made(seed).make())
         agree += result.agrees
         racy += bool(result.races)
         if not result.agrees:

@@ -12,7 +12,7 @@ from grader.simulator.decode.module import decode
 from grader.simulator.diagnose.races import UNWAITED
 from grader.simulator.ptx.model import Instruction
 from grader.simulator.ptx.parser import parse
-from tests.model.kernels import Kernel, generate
+from tests.model.kernels import Kernel
 from tests.model.specification import Execution, Kind, Operation
 
 STRONG = {"volatile", "relaxed", "acquire", "release", "acq_rel"}
@@ -38,15 +38,14 @@ class Comparison:
         return f"seed {self.kernel.seed}: {said}; specification: {pairs or 'no race'}"
 
 
-def compare(seed: int, one_place: bool = False) -> Comparison:
-    """Compare the verdicts on the kernel of a seed. Raises AssertionError if it does not end."""
-    kernel = generate(seed, one_place)
+def compare(kernel: Kernel) -> Comparison:
+    """Compare the verdicts on a kernel. Raises AssertionError if it does not end."""
     module = parse(kernel.ptx)
     machine = Machine(module, decode(module, "k", c.core().known))
     machine.image.exact = True
     limits = Limits(100_000, 5.0, schedule=kernel.schedule, trace=1 << 15, trace_sync=True)
     raw = machine.run(kernel.launch, limits, count=False)
-    assert raw.ended and raw.traced <= 1 << 15, f"seed {seed} did not end"
+    assert raw.ended and raw.traced <= 1 << 15, f"seed {kernel.seed} did not end"
     racy = any(r["kind"] == c.RACE and not int(r["flags"]) & UNWAITED for r in raw.reports)
     return Comparison(kernel, racy, Execution(operations(machine, raw)).races())
 

@@ -355,40 +355,6 @@ class Generator:
         ]
 
 
-class OnePlace(Generator):
-    """Makes a kernel of strong operations on one place, of which a plain access is the last.
-
-    The plain access conflicts with each write before it: whether it races depends on what the
-    threads know of all of them, and on which values they observed.
-    """
-
-    def __init__(self, seed: int) -> None:
-        super().__init__(seed)
-        self.mbarriers, self.narrow = False, self.random.random() < 0.3
-        self.shared = self.random.random() < 0.3
-        self.where = self.place(1)
-
-    def make(self) -> Kernel:
-        """Make the kernel."""
-        r = self.random
-        fences = r.choice((0.1, 0.3, 0.5))
-        for _ in range(r.randrange(4, 14)):
-            kind = r.random()
-            other = self.strong() if kind < 0.96 else self.barrier()
-            self.step(self.fence() if kind < fences else other, r.choice(self.actors))
-        for _ in range(r.choice((1, 1, 2))):
-            last = self.access(r.choice(("ld", "ld", "st")), self.where, "")
-            self.step(last, r.choice(self.actors))
-        return self.kernel
-
-    def strong(self) -> str:
-        """A strong operation, mostly on the one place."""
-        r = self.random
-        what = r.choice(("ld", "st", "atom", "atom", "red"))
-        order = r.choice([o for o in ORDERS[what] if o not in ("", "volatile")])
-        return self.access(what, self.where if r.random() < 0.9 else self.place(0), order)
-
-
-def generate(seed: int, one_place: bool = False) -> Kernel:
-    """The kernel of a seed, of mixed patterns or of operations on one place."""
-    return (OnePlace if one_place else Generator)(seed).make()
+def generate(seed: int) -> Kernel:
+    """The kernel of a seed."""
+    return Generator(seed).make()

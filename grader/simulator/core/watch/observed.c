@@ -45,21 +45,22 @@ const Node *hidden_conflict(const Visit *v, const Node *n) {
   return NULL;
 }
 
-/* Whether an older strong read of the same lanes observed the write too. */
+/* Whether an older access of the same lanes observed the write too. */
 static bool seen_before(const Ledger *g, const Node *n, const Node *write) {
   for (u32 at = n->next; at; at = g->node[at - 1].next) {
     const Node *z = &g->node[at - 1];
-    if (z->block == n->block && z->warp == n->warp && !(n->lanes & ~z->lanes) && z->access == PEEKS && saw(z, write))
-      return true;
+    if (z->block == n->block && z->warp == n->warp && !(n->lanes & ~z->lanes) && saw(z, write)) return true;
   }
   return false;
 }
 
-/* Whether no other read shows that a strong one of a list, `n`, observed a write that is kept. What
- * follows a later read follows this one, but not the other way round. */
+/* Whether no other access shows that a strong one of a list, `n`, observed a write that is kept. What
+ * follows a later access of the thread follows this one, but not the other way round. A later
+ * read-modify-write in its place conflicts with what does not follow it, unless scopes differ. */
 bool is_evidence(const Visit *v, const Node *n) {
   const Ledger *g = ledger_of(v->w->worker);
-  for (u32 at = n->version ? v->head->writers : 0; at; at = g->node[at - 1].next) {
+  bool matters = n->access == PEEKS ? n->version : n->access == UPDATES && v->w->launch->sync & HAS_BLOCK_SCOPE;
+  for (u32 at = matters ? v->head->writers : 0; at; at = g->node[at - 1].next) {
     const Node *write = &g->node[at - 1];
     if (saw(n, write) && !seen_before(g, n, write)) return true;
     for (u32 e = write->earlier; e; e = g->node[e - 1].next)

@@ -53,7 +53,7 @@ static bool covers(const Visit *v, const Node *n) {
   u32 kept = SCOPE_CTA | (v->access == PEEKS ? DATA_READ : 0);
   if ((n->flag ^ v->i->flag) & kept || n->at != v->at || n->size != v->size) return false;
   if (n->block != v->w->cta->number && v->w->launch->sync & HAS_BLOCK_SCOPE) return false;
-  return v->access != PEEKS || !is_evidence(v, n);
+  return !is_evidence(v, n);
 }
 
 /* Drops from a list what the access covers; what is left. */
@@ -146,7 +146,7 @@ static u32 *observes(const Visit *v) {
 static bool takes_place(const Visit *v, const Node *n) {
   bool alike = !((n->flag ^ v->i->flag) & SCOPE_CTA) && n->at == v->at && n->size == v->size;
   bool near = n->block == v->w->cta->number || !(v->w->launch->sync & HAS_BLOCK_SCOPE);
-  return n->access == UPDATES && alike && near;
+  return n->access == UPDATES && alike && near && !is_evidence(v, n);
 }
 
 /* A thread that looks at a lock and then takes it by a read-modify-write stores what it knows from that:
