@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
 from contextlib import suppress
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -249,8 +249,10 @@ def answered(text: str) -> object:
         return None
 
 
-def functions_with_a_text() -> Iterator[str]:
+@cache
+def functions_with_a_text() -> tuple[str, ...]:
     """Every public function with a parameter that is called and typed as a text is."""
+    found = []
     for path in sorted((ROOT / "grader").rglob("*.py")):
         place = path.relative_to(ROOT / "grader").as_posix()
         if place.startswith(OF_INSTRUCTORS):
@@ -260,7 +262,8 @@ def functions_with_a_text() -> Iterator[str]:
                 given = [*node.args.args, *node.args.kwonlyargs]
                 types = {a.arg: ast.unparse(a.annotation) for a in given if a.annotation}
                 if any(types.get(name) in ("str", "bytes") for name in SAID):
-                    yield f"{place}:{node.name}"
+                    found.append(f"{place}:{node.name}")
+    return tuple(found)
 
 
 def test_every_reader_is_measured() -> None:
@@ -302,6 +305,9 @@ PTX_TEXTS = {
     "words": ("", ".visible "),
     "local memory": (".entry k()\n", ".loc 1 9 1\n ld.local.u32 %r1, [a];\n"),
 }
+MANY = "9" * 5000
+"""More digits than Python makes a number of; `#line` names a line."""
+
 LOG_TEXTS = {
     "errors": ("", "a.cu(1): error: x{}\n"),
     "equal warnings": ("", "a.cu(1): warning #1-D: x\n  y\n  ^\n"),
@@ -315,6 +321,10 @@ LOG_TEXTS = {
     "headers": ("", 'b.h(1): error: x\n  at line 3 of "b.h"\n'),
     "undefined": ("", 'a.cu(1): error: identifier "aaaaaaaa{}" is undefined\n'),
     "sanitizer": ("", "========= Invalid __global__ read of size 4 bytes\n=========     at k\n"),
+    "long numbers": ("", f"a.cu({MANY}): error: x\n  at line {MANY} of a.cu\n"
+                         f"========= Invalid __global__ read of size 4 bytes\n"
+                         f"=========     at k() in a.cu:{MANY}\n"
+                         f"=========     by thread ({MANY},0,0) in block (0,0,0)\n"),
     "blank lines": ("", "\n"),
     "long lines": ("", "x" * 200 + "\n"),
     "rows": ('"Kernel Name","a"\n', '"k","1"\n'),
@@ -341,6 +351,8 @@ YAML_TEXTS = {
 
 def text_of(texts: dict[str, tuple[str, str]], name: str, length: int) -> str:
     start, unit = texts[name]
+    if "{}" not in unit:
+        return start + unit * -((len(start) - length) // len(unit))
     parts, size = [start], len(start)
     while size < length:
         parts.append(unit.replace("{}", str(len(parts))))

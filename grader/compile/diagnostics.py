@@ -29,7 +29,7 @@ MAX_MESSAGE = 500
 """Characters of a message and of each line of its context."""
 
 _HEAD = re.compile(
-    r"^(?:(?P<file>.+?)\((?P<line>\d+)\)|(?P<end>At end of source)): "
+    r"^(?:(?P<file>.+?)\((?P<line>\d{1,9})\)|(?P<end>At end of source)): "
     r"(?P<severity>catastrophic error|error|warning|remark|note)(?: #[\w-]+)?: (?P<message>.*)$"
 )
 _ASSEMBLER = re.compile(
@@ -51,7 +51,7 @@ _ABORTED = "Ptx assembly aborted due to errors"
 _LOCATION = re.compile(r"^[ \t]*\.loc[ \t]+(\d+)[ \t]+(\d{1,9})\b", re.MULTILINE)
 _OPTION = re.compile(r"^nvrtc: error: (?P<message>.*)$")
 _CARET = re.compile(r"^(\s*)\^\s*$")
-_AT_LINE = re.compile(r'at line (\d+)(?: of "?([^"\s]+)"?)?')
+_AT_LINE = re.compile(r'at line (\d{1,9})\b(?: of "?([^"\s]+)"?)?')
 _PATH = re.compile(r"(?<![\w)\]])(?:/[\w.+-]+){2,}/([\w.+-]+)")
 _MISSING_HEADER = re.compile(r'(?:could not|cannot) open source file "([^"]+)"')
 

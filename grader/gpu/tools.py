@@ -228,10 +228,13 @@ _HEADS = (
     (_RACE, "race"),
     (_BARRIER, "barrier-divergence"),
 )
-_PLACE = re.compile(r" in (?:\S*/)?[^\s/]+:(\d+)")
-_OTHER = re.compile(r"and (?P<access>Read|Write|Atomic) access at .* in (?:\S*/)?[^\s/]+:(\d+)")
-_THREAD = re.compile(r"by thread \((\d+),(\d+),(\d+)\) in block \((\d+),(\d+),(\d+)\)")
-_HAZARDS = re.compile(r"\[(\d+) hazards?\]")
+_PLACE = re.compile(r" in (?:\S*/)?[^\s/]+:(\d{1,9})\b")
+_OTHER = re.compile(
+    r"and (?P<access>Read|Write|Atomic) access at .* in (?:\S*/)?[^\s/]+:(\d{1,9})\b"
+)
+_INDEX = r"\((\d{1,9}),(\d{1,9}),(\d{1,9})\)"
+_THREAD = re.compile(f"by thread {_INDEX} in block {_INDEX}")
+_HAZARDS = re.compile(r"\[(\d{1,18}) hazards?\]")
 _ADDRESS = re.compile(r" at \S+\+0x[0-9a-f]+.*$")
 _MARGIN = "=========     "
 

@@ -206,6 +206,8 @@ def quadratic_inside(text: str) -> int:
 
 def text_of(name: str, length: int) -> str:
     start, unit = TEXTS[name]
+    if "{}" not in unit:
+        return start + unit * -((len(start) - length) // len(unit))
     parts, size = [start], len(start)
     while size < length:
         parts.append(unit.replace("{}", str(len(parts))))
