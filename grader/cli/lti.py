@@ -202,20 +202,32 @@ def people(
 
 @lti.command("keys")
 def list_keys(course: CourseFolder = Path(".")) -> int:
-    """List the course's own keys that platforms see; the first one signs."""
+    """List the course's own keys that platforms see, and which one signs."""
     require_web()
     from grader.gradebook.course import read_course
     from grader.portal.lti.keys import KEPT, Keys
 
-    for one in Keys(read_course(course).folder).all():
-        state = f", published until {one.retired + KEPT:%Y-%m-%d %H:%M} UTC" if one.retired else ""
-        write(f"{one.id}  made {one.made:%Y-%m-%d %H:%M} UTC{state}\n")
+    keys = Keys(read_course(course).folder)
+    signing = keys.signing().id
+    for one in keys.all():
+        state = f"signs from {one.signs:%Y-%m-%d %H:%M} UTC"
+        if one.id == signing:
+            state = "signs now"
+        elif one.retired is not None:
+            state = f"published until {one.retired + KEPT:%Y-%m-%d %H:%M} UTC"
+        write(f"{one.id}  made {one.made:%Y-%m-%d %H:%M} UTC, {state}\n")
     return 0
 
 
 @lti.command("rotate")
-def rotate(course: CourseFolder = Path(".")) -> int:
-    """Sign with a new key from now on; platforms see the old ones for some days."""
+def rotate(
+    revoke: Annotated[
+        bool,
+        Option("--revoke", help="Sign with it at once, and withdraw the old keys: they are known."),
+    ] = False,
+    course: CourseFolder = Path("."),
+) -> int:
+    """Make a new key, which signs a day after platforms see it; they see the old one longer."""
     require_web()
     from grader.cli.batch import author
     from grader.gradebook.course import read_course
@@ -223,7 +235,8 @@ def rotate(course: CourseFolder = Path(".")) -> int:
 
     course_file = read_course(course)
     with opened(course_file) as book:
-        made = Keys(course_file.folder).rotate()
+        made = Keys(course_file.folder).rotate(revoke=revoke)
         book.lti.note_key(made.id, author())
-    say(f"{course_file.name} signs with {made.id} now")
+    when = "now" if revoke else f"from {made.signs:%Y-%m-%d %H:%M} UTC"
+    say(f"{course_file.name} signs with {made.id} {when}")
     return 0

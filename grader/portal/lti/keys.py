@@ -1,8 +1,9 @@
 """The keys with which a course signs what it sends to learning platforms.
 
 They are in `lti-keys.json` beside course.yaml, readable by its owner only: not in the gradebook,
-which is copied and exported. The newest key signs. An older one stays in the published set for
-KEPT after it was replaced: a platform may hold a message that it signed, or the set of before.
+which is copied and exported. A new key is published AHEAD of the time from which it signs: a
+platform may hold the set of before. The one that it replaces stays in the set for KEPT after that:
+a platform may hold a message that it signed.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import os
 import stat
 import tempfile
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -24,8 +26,11 @@ from grader.faults import LabFault, MachineFault
 from grader.gradebook.database import utc_now
 
 FILE = "lti-keys.json"
+AHEAD = timedelta(days=1)
+"""How long a new key is published before it signs: longer than platforms keep a copy of the set."""
+
 KEPT = timedelta(days=7)
-"""How long a replaced key is published: longer than any platform keeps a copy of the set."""
+"""How long a replaced key is published after it has signed for the last time."""
 
 BITS = 2048
 ALGORITHM = "RS256"
@@ -33,10 +38,11 @@ ALGORITHM = "RS256"
 
 @dataclass(frozen=True)
 class SigningKey:
-    """A key of the course; `retired` is when another one took its place."""
+    """A key of the course, which signs from `signs` until another one does, at `retired`."""
 
     key: RSAKey
     made: datetime
+    signs: datetime
     retired: datetime | None = None
 
     @property
@@ -52,7 +58,7 @@ class Keys:
         self._path, self._clock = folder / FILE, clock
 
     def all(self) -> tuple[SigningKey, ...]:
-        """Return the keys that are published, the one that signs first.
+        """Return the keys that are published, the newest first.
 
         The first use makes one.
 
@@ -61,27 +67,30 @@ class Keys:
             MachineFault: It cannot be read or written.
         """
         if not self._path.exists():
-            self._write((_new_key(self._clock()),), first=True)
+            now = self._clock()
+            self._write((_new_key(now, now),), first=True)
         limit = self._clock() - KEPT
         return tuple(one for one in self._read() if one.retired is None or one.retired > limit)
 
     def signing(self) -> SigningKey:
-        """Return the key that signs. Raises as `all`."""
-        return self.all()[0]
+        """Return the key that signs now. Raises as `all`."""
+        keys, now = self.all(), self._clock()
+        return next((one for one in keys if one.signs <= now), keys[-1])
 
     def published(self) -> dict[str, Any]:
         """Return the set of public keys (RFC 7517). Raises as `all`."""
         return {"keys": [_public(one) for one in self.all()]}
 
-    def rotate(self) -> SigningKey:
-        """Make a new key that signs from now on. Raises as `all`."""
+    def rotate(self, *, revoke: bool = False) -> SigningKey:
+        """Make a new key, which signs after AHEAD. Raises as `all`.
+
+        With `revoke` it signs at once and the others are withdrawn: others may have read them.
+        """
         now = self._clock()
-        old = [
-            one if one.retired else SigningKey(one.key, one.made, now)
-            for one in self.all()
-        ]  # fmt: skip
-        new = _new_key(now)
-        self._write((new, *old))
+        new = _new_key(now, now if revoke else now + AHEAD)
+        old = () if revoke else self.all()
+        retired = tuple(one if one.retired else replace(one, retired=new.signs) for one in old)
+        self._write((new, *retired))
         return new
 
     def _read(self) -> tuple[SigningKey, ...]:
@@ -99,6 +108,7 @@ class Keys:
             found = tuple(
                 SigningKey(
                     RSAKey.import_key(one["key"]), _moment(one["made"]),
+                    _moment(one.get("signs", one["made"])),
                     _moment(one["retired"]) if one["retired"] else None,
                 )
                 for one in json.loads(text)
@@ -119,6 +129,7 @@ class Keys:
                 {
                     "key": one.key.as_dict(private=True),
                     "made": one.made.isoformat(),
+                    "signs": one.signs.isoformat(),
                     "retired": one.retired.isoformat() if one.retired else None,
                 }
                 for one in keys
@@ -149,10 +160,10 @@ def _link_new(written: Path, path: Path) -> None:
         written.unlink()
 
 
-def _new_key(now: datetime) -> SigningKey:
+def _new_key(now: datetime, signs: datetime) -> SigningKey:
     key = RSAKey.generate_key(BITS, {"use": "sig", "alg": ALGORITHM})
     key.ensure_kid()
-    return SigningKey(key, now)
+    return SigningKey(key, now, signs)
 
 
 def _public(one: SigningKey) -> dict[str, Any]:

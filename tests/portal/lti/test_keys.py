@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from grader.faults import LabFault, MachineFault
-from grader.portal.lti.keys import FILE, KEPT, Keys
+from grader.portal.lti.keys import AHEAD, FILE, KEPT, Keys
 
 PRIVATE = {"d", "p", "q", "dp", "dq", "qi", "k"}
 
@@ -46,17 +46,51 @@ def test_only_public_parts_are_published(tmp_path: Path) -> None:
     assert PRIVATE & set(json.loads((tmp_path / FILE).read_text())[0]["key"]), "the twin"
 
 
-def test_a_replaced_key_is_published_for_its_time(tmp_path: Path) -> None:
+def test_a_new_key_is_published_before_it_signs_and_the_old_one_after(tmp_path: Path) -> None:
     clock = Clock()
     keys = Keys(tmp_path, clock)
     first = keys.signing().id
     second = keys.rotate().id
+    clock.now += AHEAD - timedelta(seconds=1)
+    assert (keys.signing().id, ids(keys)) == (first, [second, first])
+    clock.now += timedelta(seconds=1)
     assert (keys.signing().id, ids(keys)) == (second, [second, first])
     clock.now += KEPT - timedelta(seconds=1)
     third = keys.rotate().id
-    assert ids(keys) == [third, second, first]
+    assert (keys.signing().id, ids(keys)) == (second, [third, second, first])
     clock.now += timedelta(seconds=2)
-    assert ids(keys) == [third, second], "the time of a key counts from its own replacement"
+    assert ids(keys) == [third, second], "the time of a key counts from when the next one signed"
+
+
+def test_two_new_keys_take_their_turns(tmp_path: Path) -> None:
+    clock = Clock()
+    keys = Keys(tmp_path, clock)
+    turns = [keys.signing().id, keys.rotate().id]
+    clock.now += AHEAD / 2
+    turns.append(keys.rotate().id)
+    signed = []
+    for _ in turns:
+        signed.append(keys.signing().id)
+        clock.now += AHEAD / 2
+    assert signed == turns and ids(keys) == turns[::-1]
+
+
+def test_a_revoked_key_is_withdrawn_at_once(tmp_path: Path) -> None:
+    keys = Keys(tmp_path, Clock())
+    old = [keys.signing().id, keys.rotate().id]
+    new = keys.rotate(revoke=True).id
+    assert (keys.signing().id, ids(keys)) == (new, [new])
+    assert all(one not in (tmp_path / FILE).read_text() for one in old)
+
+
+def test_a_file_without_the_time_of_signing_is_read(tmp_path: Path) -> None:
+    """As it was written before new keys were published ahead."""
+    keys = Keys(tmp_path)
+    made = keys.signing().id
+    written = json.loads((tmp_path / FILE).read_text())
+    del written[0]["signs"]
+    (tmp_path / FILE).write_text(json.dumps(written))
+    assert keys.signing().id == made
 
 
 def test_a_file_that_others_can_read_is_refused(tmp_path: Path) -> None:
