@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import argon2
 import pytest
 
+from tests.portal.conftest import SLOW
 from tests.portal.made import LAB, Served, Visit, source
 
 
@@ -119,12 +121,18 @@ def test_every_answer_has_the_security_headers(course: Served, path: str) -> Non
     assert headers["X-Content-Type-Options"] == "nosniff"
 
 
-def test_secrets_are_stored_as_digests_only(course: Served, tmp_path: object) -> None:
+def test_secrets_are_stored_as_digests_only(
+    course: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Those of tokens are of the cost that argon2's authors recommend (RFC 9106)."""
+    monkeypatch.setattr(argon2, "PasswordHasher", SLOW)
     visit, program = course.signed_in("ada@example.org"), course.program("ada@example.org")
     cookie = visit.cookie.partition("=")[2]
     token = program.own["Authorization"].split("_", 2)[2]
     stored = b"".join(path.read_bytes() for path in course.site.course.folder.glob("course.db*"))
     assert cookie.encode() not in stored and token.encode() not in stored
+    assert b"$argon2id$v=19$m=65536,t=3,p=4$" in stored
+    assert program.get("/api/v1/me").code == 200
 
 
 def test_an_error_of_the_server_is_an_answer_too(
