@@ -14,37 +14,45 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 _PLAN = "_warpgrade_plan"
-_Plan = tuple[tuple[str, ...], dict[str, Any], dict[str, Callable[[], Any]], bool]
+_Plan = tuple[
+    tuple[str, ...], frozenset[str], dict[str, Any], dict[str, Callable[[], Any]], int, bool
+]
 
 
 def _plan(cls: type) -> _Plan:
-    """Return the names of a class's arguments, their defaults, its factories, and `__post_init__`.
+    """Return how to make instances of a class; it is kept in the class.
 
-    It is kept in the class. Fields without an argument are among the factories alone.
+    Returns:
+        The names of the arguments, in their order and as a set, their defaults, the factories, the
+        number of attributes, and whether there is a `__post_init__`. Fields without an argument are
+        among the factories alone.
     """
     fields = dataclasses.fields(cls)
     missing = dataclasses.MISSING
     names = tuple(f.name for f in fields if f.init)
     defaults = {f.name: f.default for f in fields if f.init and f.default is not missing}
     factories = {f.name: f.default_factory for f in fields if f.default_factory is not missing}
-    plan: _Plan = (names, defaults, factories, hasattr(cls, "__post_init__"))
+    count, then = len({*names, *factories}), hasattr(cls, "__post_init__")
+    plan: _Plan = (names, frozenset(names), defaults, factories, count, then)
     setattr(cls, _PLAN, plan)
     return plan
 
 
 def _initialize(self: Any, *values: Any, **named: Any) -> None:
     cls = type(self)
-    names, defaults, factories, then = cls.__dict__.get(_PLAN) or _plan(cls)
+    names, arguments, defaults, factories, count, then = cls.__dict__.get(_PLAN) or _plan(cls)
     given = dict(zip(names, values, strict=False))
     if len(values) > len(names):
         raise TypeError(f"{cls.__name__}() takes {len(names)} arguments, {len(values)} were given")
-    if twice := named.keys() & given.keys() or named.keys() - set(names):
+    if named and not (arguments.issuperset(named) and given.keys().isdisjoint(named)):
+        twice = named.keys() & given.keys() or named.keys() - arguments
         raise TypeError(f"{cls.__name__}() got `{min(twice)}` twice, or has no such argument")
     held = {**defaults, **given, **named}
     for name, make in factories.items():
         if name not in held:
             held[name] = make()
-    if absent := [name for name in names if name not in held]:
+    if len(held) < count:
+        absent = [name for name in names if name not in held]
         raise TypeError(f"{cls.__name__}() needs {', '.join(absent)}")
     self.__dict__.update(held)
     if then:

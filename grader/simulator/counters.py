@@ -6,7 +6,8 @@ thread, element, line, and phase between barriers of each access of a small laun
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -64,6 +65,7 @@ atomics write to global memory, but not to the place that the thread wrote last;
 of instructions that pass values between the lanes of a warp, one an active lane.
 """
 
+_COUNTED = ("ld", "ldu", "st", "atom", "red")
 _EXCHANGE = ("shfl", "vote", "match", "redux")
 MAX_ACCESSES = 1 << 20
 """The most accesses of a launch that are recorded."""
@@ -75,11 +77,11 @@ _ACCESSES |= {"tex": "read", "tld4": "read", "suld": "read", "sust": "write"}
 _MEMORY = (REQUESTS, SECTORS, REQUESTED, BYTES, SHARED_INSTRUCTIONS, WAVEFRONTS, CONFLICTS)
 
 
-def launch_counters(image: Image, raw: Raw) -> dict[str, float]:
+def launch_counters(raw: Raw, values: Sequence[Value]) -> dict[str, float]:
     """The counters of a launch; memory and arithmetic ones are present even when they are 0."""
     out = {name.format(op): 0.0 for op in ("ld", "st") for name in _MEMORY}
     out |= {FLOPS.format(p + op): 0.0 for p in "fd" for op in ("add", "mul", "fma")}
-    for _, name, value in _values(image, raw):
+    for _, name, value in values:
         out[name] = out.get(name, 0.0) + value
     _ratios(out)
     if raw.work is not None:
@@ -98,10 +100,10 @@ def launch_counters(image: Image, raw: Raw) -> dict[str, float]:
     return out
 
 
-def line_counters(image: Image, raw: Raw, lines: list[int]) -> tuple[LineCounters, ...]:
+def line_counters(values: Sequence[Value], lines: list[int]) -> tuple[LineCounters, ...]:
     """The counters of each source line that are not 0; `lines` is by program counter."""
     by_line: dict[int, dict[str, float]] = {}
-    for pc, name, value in _values(image, raw):
+    for pc, name, value in values:
         counters = by_line.setdefault(lines[pc], {})
         counters[name] = counters.get(name, 0.0) + value
     for counters in by_line.values():
@@ -115,25 +117,46 @@ def _ratios(counters: dict[str, float]) -> None:
             counters[RATIO.format(op)] = counters[BYTES.format(op)] / sectors
 
 
-def _values(image: Image, raw: Raw) -> Iterator[tuple[int, str, float]]:
+Value = tuple[int, str, float]
+"""The program counter of an instruction, the name of a counter, and what it adds to that."""
+
+
+def counted_values(image: Image, raw: Raw) -> list[Value]:
+    """What each instruction adds to each counter in a launch, where it is not 0."""
+    return list(_values(image, raw))
+
+
+def _values(image: Image, raw: Raw) -> Iterator[Value]:
     counters = raw.counters
     if counters is None:
         return
     lanes = thread_executions(image, raw)
-    for pc, op in enumerate(image.ops):
-        parts = _as_access(op.split("."))
+    for pc, parts in _counting(image):
         if parts[0] in ("ld", "ldu", "st"):
             yield from ((pc, name, value) for name, value in _memory(parts, counters[pc]) if value)
             if space_of(parts) == CONST and lanes[pc]:
                 yield pc, THREAD_CONST_LOADS, float(lanes[pc])
-        elif parts[:2] == ["cp", "async"] and counters[pc]["sectors"]:
+        elif parts[0] == "cp" and counters[pc]["sectors"]:
             yield from ((pc, name, value) for name, value in _copied(counters[pc]))
         elif parts[0] in ("atom", "red") and counters[pc]["requests"]:
             yield from ((pc, name, value) for name, value in _atomic(parts, counters[pc]))
         elif parts[0] in _EXCHANGE and lanes[pc]:
             yield pc, EXCHANGES, float(lanes[pc])
-        elif (kind := _FLOPS.get(parts[0])) and parts[-1] in ("f32", "f64") and lanes[pc]:
+        elif (kind := _FLOPS.get(parts[0])) and lanes[pc]:
             yield pc, FLOPS.format(("f" if parts[-1] == "f32" else "d") + kind), float(lanes[pc])
+
+
+@lru_cache(maxsize=2)
+def _counting(image: Image) -> list[tuple[int, list[str]]]:
+    """The instructions that count anything, with the parts of their opcodes."""
+    every = ((pc, _as_access(op.split("."))) for pc, op in enumerate(image.ops))
+    return [(pc, parts) for pc, parts in every if _counts(parts)]
+
+
+def _counts(parts: list[str]) -> bool:
+    if parts[0] in _FLOPS:
+        return parts[-1] in ("f32", "f64")
+    return parts[0] in (*_COUNTED, *_EXCHANGE) or parts[:2] == ["cp", "async"]
 
 
 def _as_access(parts: list[str]) -> list[str]:
@@ -231,7 +254,7 @@ def _rows(raw: Raw, launch: Launch, explainer: Explainer) -> NDArray[np.void]:
             number //= size
     rows["bytes"], rows["phase"] = accesses["bytes"], accesses["phase"]
     pcs = accesses["pc"]
-    rows["line"] = np.array([*explainer.line_of, 0], np.int32)[pcs]
+    rows["line"] = np.array([*explainer.code.line_of, 0], np.int32)[pcs]
     ops = [op.split(".")[0] for op in explainer.image.ops]
     rows["access"] = np.array([_ACCESSES.get(op, "") for op in ops], "U6")[pcs]
     rows["space"] = np.array([_SPACES.get(k, "") for k in range(max(_SPACES) + 1)], "U6")[

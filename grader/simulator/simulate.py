@@ -34,10 +34,10 @@ from grader.launch import (
 )
 from grader.simulator.core.bindings import COUNT_DISTINCT, COUNT_FOREIGN, LANE_MISSING, core
 from grader.simulator.core.run import Limits, Machine, Raw
-from grader.simulator.counters import access_table, launch_counters, line_counters
+from grader.simulator.counters import access_table, counted_values, launch_counters, line_counters
 from grader.simulator.decode.instructions import NotSimulated, refused_attribute, with_call
 from grader.simulator.decode.module import decode
-from grader.simulator.diagnose.confirmation import Confirmation, run_with_passers, synchronizations
+from grader.simulator.diagnose.confirmation import run_with_passers, synchronizations
 from grader.simulator.diagnose.findings import Explainer
 from grader.simulator.diagnose.messages import not_simulated
 from grader.simulator.exchange import pack_traces, too_large, too_much_static, unpack_program
@@ -199,7 +199,7 @@ class _Simulation:
             )
         self.steps, self.usual = raw.steps, raw
         machine = variants[-1].machine
-        return _trace(program, kernel, launch, machine, raw, findings, explainer.line_of)
+        return _trace(program, kernel, launch, machine, raw, findings, explainer.code.line_of)
 
     def run(
         self, variants: Sequence[Variant], limits: Limits
@@ -217,7 +217,7 @@ class _Simulation:
             )
             counts = synchronizations(image, raw)
             debug = debug or counts
-            doubts = Confirmation(image).doubts if variant.counts else None
+            doubts = explainer.code.confirmation.doubts if variant.counts else None
             same = explainer.findings(doubts if counts == debug else None)
             findings = merge_findings(findings, same)
             if not raw.ended:
@@ -355,23 +355,23 @@ def _trace(
                 else np.zeros(0, bool)
             )
             unwritten[b.argument] = np.asarray(holes).reshape(array.shape)
-    capability = tuple(int(x) for x in (program.architecture[3:-1], program.architecture[-1]))
     resources = replace(
         kernel.resources,
         theoretical_occupancy=theoretical_occupancy(
-            (capability[0], capability[1]),
+            (int(program.architecture[3:-1]), int(program.architecture[-1])),
             prod(launch.block),
             kernel.resources.registers or 0,
             (kernel.resources.static_shared_bytes or 0) + launch.shared,
         ),
     )
+    values = counted_values(machine.image, raw)
     return Trace(
         "sim",
         findings,
         outputs,
         unwritten,
-        launch_counters(machine.image, raw),
-        line_counters(machine.image, raw, lines),
+        launch_counters(raw, values),
+        line_counters(values, lines),
         resources,
         toolchain=program.toolchain,
         printed=raw.printed,

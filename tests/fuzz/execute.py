@@ -11,7 +11,7 @@ from grader.faults import LabFault, MachineFault
 from grader.simulator.core import bindings as core_module
 from grader.simulator.core.bindings import COUNT_DISTINCT, COUNT_FOREIGN, Core
 from grader.simulator.core.run import Limits, Machine
-from grader.simulator.counters import launch_counters, line_counters
+from grader.simulator.counters import counted_values, launch_counters, line_counters
 from grader.simulator.decode.instructions import NotSimulated
 from grader.simulator.decode.module import decode
 from grader.simulator.diagnose.findings import Explainer
@@ -60,6 +60,7 @@ def execute(
         return False
     explainer = Explainer(machine.image, launch, raw, "", "kernel.cu", ())
     explainer.findings()
-    launch_counters(machine.image, raw)
-    line_counters(machine.image, raw, explainer.line_of)
+    values = counted_values(machine.image, raw)
+    launch_counters(raw, values)
+    line_counters(values, explainer.code.line_of)
     return True

@@ -99,7 +99,7 @@ class Decoded:
     loops: list[Loop]
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class Image:
     """A decoded kernel with all functions that it may call.
 

@@ -193,7 +193,7 @@ def _only_passes(i: Instruction) -> bool:
     return head == "setp" and len(i.operands) > 3 and not _COMBINING.isdisjoint(parts)
 
 
-def explained(image: Image, reports: list[Report], r: Report) -> Report | None:
+def explained(values: Confirmation, reports: list[Report], r: Report) -> Report | None:
     """A report, or None where another report explains it.
 
     A lost update explains that its read does not wait, a race an uninitialized read. The core
@@ -213,7 +213,6 @@ def explained(image: Image, reports: list[Report], r: Report) -> Report | None:
     ]
     pairs = {(o.pc, o.pc2) if not o.has(STORE) else (o.pc2, o.pc) for o in races}
     writers = {write for read, write in pairs if read == r.pc}
-    values = Confirmation(image)
     if writers and all(values.reaches(r.pc, write) for write in writers):
         return replace(r, count=r.count + r.extra)
     return None if r.count == 0 or (races and r.target.space != "shared") else r

@@ -17,6 +17,7 @@ from grader.simulator.core.run import Raw
 from grader.simulator.decode.memory import GLOBAL, LOCAL, SHARED
 from grader.simulator.decode.module import Image
 from grader.simulator.diagnose.confirmation import explained, returned_by, without_strays
+from grader.simulator.diagnose.kernel_code import kernel_code
 from grader.simulator.diagnose.messages import (
     BARRIER_KINDS,
     abort_finding,
@@ -40,7 +41,6 @@ from grader.simulator.diagnose.races import (
     UNUSUAL,
     WITHIN_WARP,
     Gap,
-    ProgramOrder,
     Report,
     Target,
     index_of,
@@ -49,11 +49,8 @@ from grader.simulator.diagnose.races import (
 from grader.simulator.diagnose.textures import object_finding, object_target, texel_index
 from grader.simulator.diagnose.variables import (
     Shape,
-    SourceVariables,
-    indexed_variable,
     initialized_declaration,
 )
-from grader.simulator.ptx.debug_info import LocalVariables
 from grader.simulator.ptx.model import plain_name
 from grader.simulator.ptx.source_map import is_copy
 
@@ -74,22 +71,9 @@ class Explainer:
     ) -> None:  # fmt: skip
         self.image, self.launch, self.raw = image, launch, raw
         self.source, self.file, self.parameters = source, file, parameters
-        self.lines = source.split("\n")
-        self.order = ProgramOrder(image)
-        self.line_of = _source_lines(image)
+        self.code = kernel_code(image, source)
         self.contended: frozenset[tuple[int, bool]] = frozenset()
         self.out_of_bounds: frozenset[tuple[int, str]] = frozenset()
-        self.indexed: dict[int, str] = {}
-
-    @cached_property
-    def locals(self) -> LocalVariables:
-        """The local variables that the module's debug sections describe."""
-        return LocalVariables(self.image.sections)
-
-    @cached_property
-    def variables(self) -> SourceVariables:
-        """The variables that the source declares."""
-        return SourceVariables(self.source)
 
     @cached_property
     def sign_hint(self) -> str:
@@ -113,7 +97,7 @@ class Explainer:
             (r.pc, r.target.name) for r in reports if r.kind == c.INVALID
         )
         reports = without_strays(reports)
-        explain = partial(explained, self.image, reports)
+        explain = partial(explained, self.code.confirmation, reports)
         reports = [r for r in map(explain, reports) if r is not None]
         return fold(map(self._finding, reports))
 
@@ -138,10 +122,12 @@ class Explainer:
         )
 
     def _line(self, pc: int) -> int:
-        return self.line_of[pc] if pc < len(self.line_of) else 0
+        lines = self.code.line_of
+        return lines[pc] if pc < len(lines) else 0
 
     def _text(self, line: int) -> str:
-        return self.lines[line - 1].strip() if 0 < line <= len(self.lines) else ""
+        lines = self.code.lines
+        return lines[line - 1].strip() if 0 < line <= len(lines) else ""
 
     def _target(self, r: Any) -> Target:
         space, offset = int(r["space"]), int(r["address"])
@@ -159,7 +145,7 @@ class Explainer:
         if offset >= 1 << 63:
             offset -= 1 << 64
         if space == SHARED:
-            return self.shared(offset, self._indexed(int(r["pc"])))
+            return self.shared(offset, int(r["pc"]))
         if (
             space == GLOBAL
             and not int(r["flags"]) & UNKNOWN_BUFFER
@@ -181,7 +167,7 @@ class Explainer:
     def _register(self, pc: int, number: int) -> Target:
         """The local variable in a register, if the source shows which one it is."""
         kind = (self.image.shadowed or [])[number]
-        variable = self.variables.used_local(self._line(pc), kind)
+        variable = self.code.variables.used_local(self._line(pc), kind)
         if not variable and (callee := returned_by(self.image, pc)):
             return Target("result", "", callee, "", 0, 0)
         name, declaration = (variable.name, variable.declaration) if variable else ("", "")
@@ -190,7 +176,7 @@ class Explainer:
     def _array(self, function: int, start: int, offset: int) -> Target:
         """The local array at `start` of a function's frame, with an element that is not in it."""
         for frame, first in self.image.functions[function].local_offsets.items():
-            if (v := self.locals.at(frame, start - first)) is not None:
+            if (v := self.code.locals.at(frame, start - first)) is not None:
                 dims = tuple(map(int, re.findall(r"\d+", v.extent))) or (1,)
                 shape = Shape(dims, max(v.bytes // prod(dims), 1))
                 element = v.name + shape.index(offset - start)
@@ -201,38 +187,32 @@ class Explainer:
     def _stored(self, function: int, offset: int) -> Target | None:
         """The local variable at a byte of a function's frame, if the debug sections name it."""
         for frame, start in self.image.functions[function].local_offsets.items():
-            if (v := self.locals.at(frame, offset - start)) is not None:
-                element = self.locals.element(v, offset - start)
+            if (v := self.code.locals.at(frame, offset - start)) is not None:
+                element = self.code.locals.element(v, offset - start)
                 declaration = ""
-                if self.variables.is_uninitialized(v.name, v.line):
+                if self.code.variables.is_uninitialized(v.name, v.line):
                     declaration = initialized_declaration(v.name, v.kind, v.extent)
                 return Target("local", v.name, element, declaration, offset, v.bytes)
         return None
 
-    def _indexed(self, pc: int) -> str:
-        """The symbol of the only shared variable that an instruction's address is computed from."""
-        if pc not in self.indexed:
-            names = {v.name for v in self.raw.shared.variables}
-            image = self.image
-            self.indexed[pc] = indexed_variable(image.instructions, image.owner, pc, names)
-        return self.indexed[pc]
-
-    def shared(self, offset: int, indexed: str = "") -> Target:
+    def shared(self, offset: int, pc: int | None = None) -> Target:
         """The shared variable at an offset of the window, or the nearest one before it.
 
-        An offset that is in no variable belongs to the one of the symbol `indexed`.
+        An offset that is in no variable belongs to the only one that the address of the
+        instruction `pc` is computed from.
         """
-        placed = self.raw.shared.at(offset)
-        if placed is None or not 0 <= offset - placed.offset < placed.bytes:
-            own = (v for v in self.raw.shared.variables if v.name == indexed)
-            placed = next(own, placed)
+        placed, window = self.raw.shared.at(offset), self.raw.shared.variables
+        inside = placed is not None and 0 <= offset - placed.offset < placed.bytes
+        if not inside and pc is not None:
+            indexed = self.code.indexed(pc, {v.name for v in window})
+            placed = next((v for v in window if v.name == indexed), placed)
         if placed is None:
             return Target("shared", "", "", "", offset, 0)
         name, at, dynamic = plain_name(placed.name), offset - placed.offset, placed.dynamic
-        if self.variables.is_scalar(name):
+        if self.code.variables.is_scalar(name):
             return Target("shared", name, name, f"{placed.bytes} bytes", at, placed.bytes)
-        shape = self.variables.shape(name, placed.bytes)
-        item = self.variables.element_bytes(name) or 4
+        shape = self.code.variables.shape(name, placed.bytes)
+        item = self.code.variables.element_bytes(name) or 4
         shape = shape or Shape((max(placed.bytes // item, 1),), item)
         size = f"{' x '.join(map(str, shape.dims))} elements of {shape.element} bytes"
         size += ", all that this launch provides" if dynamic else ""
@@ -274,7 +254,7 @@ class Explainer:
         elif r.has(IMAGE_OBJECT):
             finding = object_finding(r, self.launch)
         elif r.kind in (c.INVALID, c.UNINIT, c.STACK):
-            in_loop = self.order.in_loop(r.pc)
+            in_loop = self.code.order.in_loop(r.pc)
             finding = memory_finding(r, in_loop=in_loop, sign_hint=self.sign_hint)
         elif r.kind == c.UNDEFINED:
             finding = undefined_finding(r)
@@ -309,7 +289,7 @@ class Explainer:
             return True
         name = self.launch.kernel.partition("<")[0]
         launched = rf"__global__.*\b{re.escape(name) * (name in self.source)}\s*\("
-        for node in self.variables.tree.walk("return_statement"):
+        for node in self.code.variables.tree.walk("return_statement"):
             around = [a for a in node.ancestors if a.kind == "function_definition"]
             kernels = [a for a in around if re.search(launched, a.text.partition("{")[0], re.S)]
             if kernels and not node.named:
@@ -329,7 +309,7 @@ class Explainer:
             for r in reports
             if r.kind == c.RACE and r.has(STORE) and r.has(OTHER_STORE) and r.pc == r.pc2
             if not r.has(ACROSS_BLOCKS)
-            if r.has(SAME_INSTRUCTION) or not self.order.follows(r.pc, r.pc)
+            if r.has(SAME_INSTRUCTION) or not self.code.order.follows(r.pc, r.pc)
         )
 
     def _gap(self, r: Report) -> Gap | None:
@@ -339,10 +319,10 @@ class Explainer:
             r.line == r.line2 and (write, True) in self.contended
         ):
             return None
-        named = self.order.has_partial_barriers
-        if not (r.has(STORE) and r.has(OTHER_STORE)) or self.order.follows(r.pc2, r.pc):
+        named = self.code.order.has_partial_barriers
+        if not (r.has(STORE) and r.has(OTHER_STORE)) or self.code.order.follows(r.pc2, r.pc):
             return Gap(r.line2, r.line, r.pc > r.pc2, named)
-        if self.order.follows(r.pc, r.pc2):
+        if self.code.order.follows(r.pc, r.pc2):
             return Gap(r.line, r.line2, r.pc2 > r.pc, named)
         return None
 
@@ -354,7 +334,7 @@ class Explainer:
         # the defaults for an asynchronous copy that is not waited for
         hazard = "RAW" if not r.has(STORE) or r.has(OTHER_STORE) else "WAR"
         if not r.has(IN_FLIGHT):
-            hazard = self.order.hazard(write, read, warp=bool(r.has(WITHIN_WARP)))
+            hazard = self.code.order.hazard(write, read, warp=bool(r.has(WITHIN_WARP)))
         return (r if r.has(STORE) == (hazard == "WAR") else r.swapped()), hazard
 
 
@@ -372,20 +352,6 @@ def _allocation(offset: int, size: int) -> Target:
     """Memory from the device's malloc; `size` is 0 when it is not known."""
     extent = f"{size} bytes" if size else "an allocation"
     return Target("global", "memory from malloc", "memory from malloc", extent, offset, size)
-
-
-def _source_lines(image: Image) -> list[int]:
-    """The source line of each program counter; where the compiler gives none, the line before."""
-    out, last, owner = [], 0, -1
-    for location, number in zip(image.locations, image.owner, strict=True):
-        last = 0 if number != owner else last
-        owner = number
-        at = location
-        while at.file != 1 and at.inlined is not None:
-            at = at.inlined
-        last = at.line or last
-        out.append(last)
-    return out
 
 
 def fold(findings: Iterable[Finding]) -> tuple[Finding, ...]:
