@@ -224,6 +224,7 @@ ELSEWHERE = {
     "reports/explain/accesses.py:put_text": "a label of a picture",
     "reports/explain/explanation.py:explain_launch": "calls source_lines",
     "simulator/counters.py:access_table": "passes the source on to SourceVariables",
+    "simulator/diagnose/kernel_code.py:kernel_code": "passes the source on to SourceVariables",
     "simulator/ptx/parser.py:operands_of": "called by parse",
     "simulator/ptx/parser.py:read": "called by parse",
     "simulator/ptx/parser.py:statement": "called by parse",

@@ -8,12 +8,11 @@ never seconds, so that every machine reports the same. `run` is the entry point 
 
 from __future__ import annotations
 
-import copy
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, replace
-from functools import cache
+from functools import cache, cached_property
 from itertools import islice
 from typing import Any
 
@@ -125,9 +124,7 @@ class PatchableKernel:
         for at, row in patch.instructions:
             insns[at] = row
         blocks["negate"][list(patch.negated)] ^= 1
-        other = copy.copy(self.machine)
-        other.arrays = replace(arrays, insns=insns, blocks=blocks)
-        return other
+        return self.machine.with_code(insns, blocks)
 
 
 @dataclass(frozen=True)
@@ -146,10 +143,10 @@ class BaselineRun:
     raw: Raw
     is_right: bool
 
-    @property
-    def step_limit(self) -> int:
-        """The warp instructions that a block may execute in a trial."""
-        return GROWTH * self.raw.steps + MARGIN
+    @cached_property
+    def limits(self) -> Limits:
+        """What a trial may take."""
+        return Limits(GROWTH * self.raw.steps + MARGIN, stop_at_error=True)
 
 
 def wrong_elements(raw: Raw, expected: ExpectedRun) -> dict[int, NDArray[np.bool_]]:
@@ -250,8 +247,7 @@ class Search:
             return False, 0
         machine, spent = self.kernel.with_patch(patch), 0
         for number, run in enumerate(self.baseline):
-            limits = Limits(run.step_limit, stop_at_error=True)
-            raw = machine.run(run.expected.launch, limits, False, load(number))
+            raw = machine.run(run.expected.launch, run.limits, False, load(number))
             spent += raw.steps
             if not is_right(raw, run.expected):
                 return False, spent

@@ -7,7 +7,7 @@ between them. An address out of bounds is thus never in another variable, and sh
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -77,6 +77,11 @@ class Buffer:
             self.hot[np.flatnonzero(self.partly) >> shift] = INITIALIZED
         self.cell = np.zeros(granules * CELL_BYTES, np.uint8)
 
+    def copy(self) -> Buffer:
+        """A copy for another run, without a shadow."""
+        terms = self.initialized, self.readonly, self.argument, self.partly
+        return Buffer(self.name, self.data.copy(), *terms)
+
     def unwritten(self, shift: int) -> NDArray[np.bool_]:
         """A mask of the bytes that were never written, for granules of 2^shift bytes."""
         granule = self.hot[: (self.data.nbytes >> shift) + 1] == UNINITIALIZED
@@ -89,19 +94,12 @@ def address_of(number: int) -> int:
 
 
 def buffer_table(buffers: Sequence[Buffer]) -> NDArray[np.void]:
-    """The array of core.h's Buffers."""
-    out = np.zeros(len(buffers) + 1, BUFFER)
+    """The array of core.h's Buffers, with one more row than there are."""
+    rows: list[tuple[int, ...]] = []
     for k, b in enumerate(buffers):
-        out[k] = (
-            address_of(k),
-            b.data.nbytes,
-            b.data.ctypes.data,
-            b.hot.ctypes.data,
-            b.cell.ctypes.data,
-            b.readonly,
-            0,
-        )
-    return out
+        places = (x.ctypes.data for x in (b.data, b.hot, b.cell))
+        rows.append((address_of(k), b.data.nbytes, *places, b.readonly, 0))
+    return np.array([*rows, (0,) * 7], BUFFER)
 
 
 def image_row(texture: Texture, array: Array, buffer: int) -> tuple[object, ...]:
@@ -204,6 +202,9 @@ def module_buffer(v: Variable, content: bytes | None, resolve: Callable[[str], i
     return Buffer(v.name, data, True, readonly=v.space == "const")
 
 
+PARAMETER_ROOM = 64
+"""Bytes behind the parameters, which the core may read."""
+
 NOWHERE = 1 << 31
 """The number of a function that does not exist; a call of it traps."""
 
@@ -214,27 +215,25 @@ launch's own device is checked before."""
 
 @dataclass(frozen=True)
 class Loaded:
-    """The memory of one launch.
+    """The memory of one launch; a run changes the buffers alone.
 
-    `bank` holds the constants with the launch's values, `images` the texture and surface objects.
+    `shared` has the state of each granule of the window, `params` PARAMETER_ROOM bytes more than
+    the parameters, `bank` the constants with the launch's values, `images` the objects.
     """
 
     window: SharedWindow
     buffers: list[Buffer]
-    params: bytes
+    shared: NDArray[np.uint32]
+    params: NDArray[np.uint8]
     bank: NDArray[np.uint8]
     images: NDArray[np.void]
-
-    def copy(self) -> Loaded:
-        """A copy for another run."""
-        return replace(self, buffers=[replace(b, data=b.data.copy()) for b in self.buffers])
 
 
 class Loader:
     """Places the variables of a module, in the same way for every launch."""
 
-    def __init__(self, module: Module, image: Image) -> None:
-        self.module, self.image = module, image
+    def __init__(self, module: Module, image: Image, shared_shift: int) -> None:
+        self.module, self.image, self.shared_shift = module, image, shared_shift
         kernel = module.functions[image.functions[0].name]
         inside = [v for f in module.functions.values() for v in f.variables if v.space == "shared"]
         shared = [*(v for v in module.variables if v.space == "shared"), *inside]
@@ -275,7 +274,8 @@ class Loader:
             )
         except OperandError as error:
             raise PtxError(str(error)) from error
-        return Loaded(window, buffers, params, bank, images)
+        room = np.frombuffer(params + bytes(PARAMETER_ROOM), np.uint8)
+        return Loaded(window, buffers, window.initial(self.shared_shift), room, bank, images)
 
     def _buffers(self, launch: Launch) -> tuple[list[Buffer], dict[int, int]]:
         buffers: list[Buffer] = []

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import ctypes
 from collections.abc import Iterator
+from copy import copy
+from dataclasses import replace
+from functools import cached_property
 from math import prod
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +15,14 @@ from grader import dataclass
 from grader.faults import MachineFault
 from grader.launch import Array, Launch, Texture
 from grader.simulator.core import bindings as c
-from grader.simulator.core.memory import Buffer, Loaded, Loader, SharedWindow, buffer_table
+from grader.simulator.core.memory import (
+    PARAMETER_ROOM,
+    Buffer,
+    Loaded,
+    Loader,
+    SharedWindow,
+    buffer_table,
+)
 from grader.simulator.decode.control_flow import Block, Call
 from grader.simulator.decode.instructions import Insn
 from grader.simulator.decode.memory import GLOBAL, HAS_NONCOHERENT, SHARED
@@ -209,15 +217,15 @@ class Raw:
 
 
 class Results:
-    """The arrays that one run of the core fills in."""
+    """The arrays that one run of the core fills in. Of the last three it says how far they are."""
 
     def __init__(self, instructions: int, blocks: int, trace: int) -> None:
-        self.counters = np.zeros(instructions + 1, c.COUNTER)
+        self.counters = np.zeros(instructions, c.COUNTER)
         self.visits = np.zeros((2, blocks + 1), np.uint64)
-        self.reports = np.zeros(c.REPORTS, c.REPORT)
-        self.accesses = np.zeros(trace, c.ACCESS)
         self.work = np.zeros(1, c.WORK)
-        self.printed = (ctypes.c_char * PRINTED)()
+        self.reports = np.empty(c.REPORTS, c.REPORT)
+        self.accesses = np.empty(trace, c.ACCESS)
+        self.printed = np.empty(PRINTED, np.uint8)
 
 
 def texel_bytes(launch: Launch) -> Iterator[int]:
@@ -243,7 +251,13 @@ class Machine:
         self.image, self.core = image, c.core()
         self.fetches = any(op.startswith(("tex.", "tld4.")) for op in image.ops)
         self.arrays = encode_image(image, self.core)
-        self.loader = Loader(module, image)
+        self.loader = Loader(module, image, self.shift(SHARED))
+
+    def with_code(self, insns: NDArray[np.void], blocks: NDArray[np.void]) -> Machine:
+        """The same kernel with other instructions and basic blocks, as many as it has."""
+        other = copy(self)
+        other.arrays = replace(self.arrays, insns=insns, blocks=blocks)
+        return other
 
     def shift(self, space: int, launch: Launch | None = None) -> int:
         """The binary logarithm of a granule's bytes in a state space.
@@ -281,18 +295,21 @@ class Machine:
     def _attempt(
         self, launch: Launch, limits: Limits, count: bool, memory: Loaded | None, *, ordered: bool
     ) -> Raw | None:
-        loaded = memory.copy() if memory else self.loader.load(launch)
-        for b in loaded.buffers:
-            b.shadow(self.shift(GLOBAL, launch))
-        results = Results(len(self.image.ops), len(self.arrays.blocks), limits.trace)
-        held: list[NDArray[Any]] = [
-            buffer_table(loaded.buffers),
-            loaded.window.initial(self.shift(SHARED)),
-        ]
-        held.append(np.frombuffer(loaded.params + bytes(64), np.uint8))
-        held.append(np.array(limits.blocks, np.uint64))
-        n = self._c_launch(launch, limits, loaded, ordered)
-        self._set_pointers(n, loaded, results, held, count)
+        loaded = memory or self.loader.load(launch)
+        buffers = [b.copy() for b in loaded.buffers] if memory else loaded.buffers
+        shift = self.shift(GLOBAL, launch)
+        for b in buffers:
+            b.shadow(shift)
+        counted = len(self.image.ops) + 1 if count else 0
+        results = Results(counted, len(self.arrays.blocks), limits.trace)
+        table, chosen = buffer_table(buffers), np.array(limits.blocks, np.uint64)
+        n = c.CLaunch.from_buffer_copy(self.image_terms)
+        _set_terms(n, launch, limits)
+        _set_memory(n, loaded, table)
+        _set_results(n, results)
+        n.insn, n.block = self.arrays.insns.ctypes.data, self.arrays.blocks.ctypes.data
+        n.chosen = chosen.ctypes.data if chosen.size else None
+        n.global_shift, n.ordered = shift, ordered
         if count and limits.measures is not None:
             n.work = results.work.ctypes.data
         status = self.core.run(n)
@@ -308,91 +325,75 @@ class Machine:
             results.counters if count else None,
             results.visits[0],
             results.visits[1],
-            tuple(loaded.buffers),
+            tuple(buffers),
             loaded.window,
-            self.shift(GLOBAL, launch),
+            shift,
             n.steps,
-            _text(results.printed.raw, n.printed_bytes),
+            _text(results.printed, n.printed_bytes),
             results.accesses[: n.traced] if limits.trace else None,
             n.traced,
             results.work if n.work else None,
         )
 
-    def _c_launch(self, launch: Launch, limits: Limits, loaded: Loaded, ordered: bool) -> c.CLaunch:
-        """The mirror of core.h's Launch without its pointers."""
+    @cached_property
+    def image_terms(self) -> c.CLaunch:
+        """What all launches have in common: the image without `insns` and `blocks`.
+
+        Those are set for each run, because a search runs many changes of them.
+        """
         image, arrays = self.image, self.arrays
         return c.CLaunch(
+            function=arrays.functions.ctypes.data,
+            call=arrays.calls.ctypes.data,
+            copy=arrays.copies.ctypes.data,
+            table=arrays.tables.ctypes.data,
+            loop=arrays.loops.ctypes.data,
+            state=arrays.states.ctypes.data,
             entry=0,
-            shared_bytes=loaded.window.bytes,
-            dynamic_start=loaded.window.dynamic_start,
             shared_shift=self.shift(SHARED),
-            global_shift=self.shift(GLOBAL, launch),
-            threads=limits.threads,
-            garbage=limits.garbage,
-            schedule=limits.schedule,
-            trace_room=limits.trace,
-            ordered=ordered,
             may_wait=image.may_wait,
             exact=image.exact,
             sync=image.sync,
-            stops_at_error=limits.stop_at_error,
-            only_stores=limits.only_stores,
-            trace_sync=limits.trace_sync,
-            measures=limits.measures or 0,
             local_limit=LOCAL_LIMIT,
-            step_limit=limits.steps,
-            time_limit=limits.seconds,
-            block_count=len(limits.blocks) or prod(launch.grid),
-            grid=(ctypes.c_uint32 * 3)(*launch.grid),
-            dim=(ctypes.c_uint32 * 3)(*launch.block),
             insns=len(image.ops),
             blocks=len(arrays.blocks),
             functions=len(arrays.functions),
-            buffers=len(loaded.buffers),
-            images=len(loaded.images) - 1,
-            param_bytes=len(loaded.params),
-            constant_bytes=loaded.bank.nbytes,
             printed_room=PRINTED,
             heap_limit=HEAP_LIMIT if {"malloc", "free"} & image.runtime else 0,
         )
 
-    def _set_pointers(
-        self,
-        n: c.CLaunch,
-        loaded: Loaded,
-        results: Results,
-        held: list[NDArray[Any]],
-        count: bool,
-    ) -> None:
-        """Set the pointers of a launch; the caller keeps the arrays alive."""
-        arrays, (rows, initial, params, chosen) = self.arrays, held
-        for name, array in (
-            ("insn", arrays.insns),
-            ("block", arrays.blocks),
-            ("copy", arrays.copies),
-            ("function", arrays.functions),
-            ("call", arrays.calls),
-            ("params", params),
-            ("table", arrays.tables),
-            ("loop", arrays.loops),
-            ("state", arrays.states),
-            ("constants", loaded.bank),
-            ("buffer", rows),
-            ("image", loaded.images),
-            ("shared_init", initial),
-            ("reports", results.reports),
-            ("visits", results.visits[0]),
-            ("visit_lanes", results.visits[1]),
-        ):
-            setattr(n, name, array.ctypes.data)
-        n.chosen = chosen.ctypes.data if chosen.size else None
-        n.counter = results.counters.ctypes.data if count else None
-        n.trace = results.accesses.ctypes.data if len(results.accesses) else None
-        n.printed = ctypes.addressof(results.printed)
+
+def _set_terms(n: c.CLaunch, launch: Launch, limits: Limits) -> None:
+    """Set the extents of a launch, and what it may take."""
+    n.grid[:], n.dim[:] = launch.grid, launch.block
+    n.block_count = len(limits.blocks) or prod(launch.grid)
+    n.threads, n.garbage, n.schedule = limits.threads, limits.garbage, limits.schedule
+    n.trace_room, n.trace_sync = limits.trace, limits.trace_sync
+    n.stops_at_error, n.only_stores = limits.stop_at_error, limits.only_stores
+    n.measures = limits.measures or 0
+    n.step_limit, n.time_limit = limits.steps, limits.seconds
 
 
-def _text(printed: bytes, size: int) -> str:
-    text = printed[: min(size, PRINTED)].decode(errors="replace")
+def _set_memory(n: c.CLaunch, loaded: Loaded, table: NDArray[np.void]) -> None:
+    """Set the memory of a launch, whose buffers are in `table`; the caller keeps all alive."""
+    n.shared_bytes, n.dynamic_start = loaded.window.bytes, loaded.window.dynamic_start
+    n.buffer, n.buffers = table.ctypes.data, len(table) - 1
+    n.image, n.images = loaded.images.ctypes.data, len(loaded.images) - 1
+    n.params, n.param_bytes = loaded.params.ctypes.data, len(loaded.params) - PARAMETER_ROOM
+    n.constants, n.constant_bytes = loaded.bank.ctypes.data, loaded.bank.nbytes
+    n.shared_init = loaded.shared.ctypes.data
+
+
+def _set_results(n: c.CLaunch, results: Results) -> None:
+    """Set where the results are written; the caller keeps them alive."""
+    n.reports, n.printed = results.reports.ctypes.data, results.printed.ctypes.data
+    n.visits, n.visit_lanes = (row.ctypes.data for row in results.visits)
+    n.counter = results.counters.ctypes.data if results.counters.size else None
+    n.trace = results.accesses.ctypes.data if results.accesses.size else None
+
+
+def _text(printed: NDArray[np.uint8], size: int) -> str:
+    text = printed[: min(size, PRINTED)].tobytes().decode(errors="replace")
     if size <= PRINTED:
         return text
     return f"{text}\n[printf: only the first {PRINTED >> 10} KiB are kept]\n"

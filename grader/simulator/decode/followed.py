@@ -103,16 +103,22 @@ def drop_dead_elements(f: Function) -> None:
     `-G` code copies a whole vector to the stack frame: elements that nothing loads there are not
     read either.
     """
+    vectors = [i for i in f.body if i.used is None and _loads_vector(i)]
+    if not vectors:
+        return
     dead = _unread_in_frame(f)
     read = {name for i in f.body if id(i) not in dead for name in sources(i)}
     read |= {name for i in f.body if id(i) in dead for name in dead[id(i)]}
-    for i in f.body:
-        if i.used is None and i.op.startswith("ld.") and "".join(i.operands[:1]).startswith("{"):
-            size = TYPE_BYTES.get(i.op.split(".")[-1], 0)
-            alive = [name in read for name in vector(i.operands[0])]
-            if not all(alive) and any(alive):
-                whole = (1 << size) - 1
-                i.used = sum(whole << k * size for k, lives in enumerate(alive) if lives)
+    for i in vectors:
+        size = TYPE_BYTES.get(i.op.split(".")[-1], 0)
+        alive = [name in read for name in vector(i.operands[0])]
+        if not all(alive) and any(alive):
+            whole = (1 << size) - 1
+            i.used = sum(whole << k * size for k, lives in enumerate(alive) if lives)
+
+
+def _loads_vector(i: Instruction) -> bool:
+    return i.op.startswith("ld.") and "".join(i.operands[:1]).startswith("{")
 
 
 def _unread_in_frame(f: Function) -> dict[int, list[str]]:

@@ -216,6 +216,7 @@ def types_of(op: str) -> tuple[str, ...]:
     return tuple(p for p in op.split(".")[1:] if p in TYPE_BYTES)
 
 
+@lru_cache(maxsize=1 << 11)
 def _widths(op: str, kind: str, count: int) -> list[int]:
     """The bytes of each source operand."""
     width, parts = TYPE_BYTES[kind], op.split(".")
@@ -240,8 +241,9 @@ def _target(op: str, d: str, o: Operands, kinds: Sequence[str]) -> int:
     return o.register(d, 2 * width if "wide" in parts else width)
 
 
-def plain(op: str, operands: list[str], o: Operands, known: Known) -> list[Insn]:
-    """Decode an instruction with a destination and sources by its name. Raises NotSimulated."""
+@lru_cache(maxsize=1 << 11)
+def _meaning(op: str, known: Known) -> tuple[str, int, int]:
+    """The core's function for an opcode, its flags, and its rounding. Raises NotSimulated."""
     parts = op.split(".")
     kinds = types_of(op)
     if not kinds:
@@ -259,20 +261,23 @@ def plain(op: str, operands: list[str], o: Operands, known: Known) -> list[Insn]
         flag = 0 if "ftz" in name_in_core.split("_") or "sat" in name_in_core.split("_") else flag
     if name_in_core is None:
         raise NotSimulated(op)
+    return name_in_core, flag, mode
+
+
+def plain(op: str, operands: list[str], o: Operands, known: Known) -> list[Insn]:
+    """Decode an instruction with a destination and sources by its name. Raises NotSimulated."""
+    name, flag, mode = _meaning(op, known)
+    kinds = types_of(op)
     width = TYPE_BYTES[kinds[0]]
     d, *sources = operands
-    if len(sources) != (count := SOURCES.get(parts[0], 2)):
+    if len(sources) != (count := SOURCES.get(op.partition(".")[0], 2)):
         raise OperandError(f"{op} with {len(operands)} operands")
     widths = _widths(op, kinds[-1], count)
     refs = [o.source(s, w) for s, w in zip(sources, widths, strict=True)]
-    insn = make_insn(name_in_core, _target(op, d, o, kinds), refs, width=width)
+    target = _target(op, d, o, kinds)
     if mode or flag:
-        return [
-            make_insn(
-                "modified", insn.d, refs, width=width, flag=flag, mode=mode, inner=name_in_core
-            )
-        ]
-    return [insn]
+        return [make_insn("modified", target, refs, width=width, flag=flag, mode=mode, inner=name)]
+    return [make_insn(name, target, refs, width=width)]
 
 
 def op_lop3(op: str, operands: list[str], o: Operands, known: Known) -> list[Insn]:

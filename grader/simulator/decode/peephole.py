@@ -15,6 +15,7 @@ import re
 from collections import ChainMap, Counter
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
+from itertools import chain
 
 from grader import dataclass
 from grader.simulator.decode.control_flow import BRANCH, Block
@@ -89,12 +90,8 @@ def temporaries(f: Function, at: dict[str, int]) -> frozenset[int]:
         f: the function.
         at: the place of each register by name.
     """
-    uses: Counter[str] = Counter()
-    for i in f.body:
-        for operand in i.operands:
-            uses.update(_registers(operand))
-        if i.guard is not None:
-            uses[i.guard[0]] += 1
+    named = (name for i in f.body for operand in i.operands for name in _registers(operand))
+    uses = Counter(chain(named, (i.guard[0] for i in f.body if i.guard is not None)))
     return frozenset(at[name] for name, times in uses.items() if times == 2 and name in at)
 
 
