@@ -29,7 +29,7 @@ GPU_PYTHON := $(BIN)/python
 endif
 PIP := PIP_DISABLE_PIP_VERSION_CHECK=1 $(BIN)/python -m pip install --quiet
 
-.PHONY: help demo portal test test-notebooks test-lti tests check-labs announce-test test-gpu truth-gpu has-gpu test-fuzz labs handouts assets wheels bench lint bytecode clean
+.PHONY: help demo portal test test-notebooks test-lti tests check-labs announce-test test-gpu truth-gpu machine has-gpu test-fuzz labs handouts assets wheels bench lint bytecode clean
 
 help:
 	@echo 'make demo       grade a sample class of 12 submissions, show and write the reports'
@@ -43,6 +43,7 @@ help:
 	@echo '                only compares); for maintainers after a change of grader/portal/assets'
 	@echo 'make bench      time the simulator and the commands'
 	@echo 'make test-gpu   run the tests that need an NVIDIA GPU; WHEELS=DIR works without a network'
+	@echo 'make machine    measure this GPU for estimates: machines/NAME.yaml; WHEELS=DIR as above'
 	@echo 'make test-notebooks  try the magic in JupyterLab, nbgrader, otter-grader and nbconvert'
 	@echo 'make test-lti   launch from Open edX and send it grades: its own LTI code, run here'
 	@echo 'make test-fuzz  fuzz the simulator for one minute'
@@ -86,6 +87,9 @@ test-gpu: has-gpu $(GPU_READY)
 
 truth-gpu: has-gpu $(GPU_READY)
 	@$(GPU_PYTHON) -m tests.gpu --truth build/truth
+
+machine: has-gpu $(GPU_READY)
+	@$(GPU_PYTHON) -m grader labs calibrate --machine
 
 has-gpu:
 	@ls /dev/nvidia[0-9]* >/dev/null 2>&1 || { \

@@ -102,18 +102,11 @@ def calibrate(lab: Lab, announce: Callable[[str], None] = lambda what: None) -> 
         LabFault: The speed check has no dims, or a file cannot be read.
         MachineFault: No GPU can be used.
     """
-    check = next((c for c in checks_of(lab) if isinstance(c.options, Options)), None)
-    if check is None or not isinstance(check.options, Options):
+    planned = speed_plan(lab)
+    if planned is None:
         return None
-    options = check.options
-    if not options.dims:
-        fix = "add dims to the speed check, such as {n: 1024}"
-        raise LabFault("the speed check does not set the timed size", where=check.where, fix=fix)
-    case = Case(TIMED, options.dims, options.kind)
-    lab_band = Band(options.minimum, options.full)
-    base = replace(
-        timing_plan(lab, case, options, lab_band, b""), budget=BUDGET, least=PAIRS, most=PAIRS
-    )
+    case, plan = planned
+    base = replace(plan, budget=BUDGET, least=PAIRS, most=PAIRS)
     of = {file.name: file_digest(file) for file in (lab.baseline, lab.solution)}
     rungs: list[Rung] = []
     device = ""
@@ -122,10 +115,30 @@ def calibrate(lab: Lab, announce: Callable[[str], None] = lambda what: None) -> 
         plan = replace(base, launch=base.baseline_launch) if file == lab.baseline else base
         rung, device = _timed(lab, case, name, file, fails, plan)
         rungs.append(rung)
-    in_force = lab.bands.get(device, lab_band)
+    in_force = lab.bands.get(device, Band(plan.minimum, plan.full))
     return Calibration(
-        lab.name, device, tuple(rungs), in_force, proposed(rungs), options.dims, options.kind, of
+        lab.name, device, tuple(rungs), in_force, proposed(rungs), case.dims, case.kind, of
     )
+
+
+def speed_plan(lab: Lab) -> tuple[Case, TimingPlan] | None:
+    """Return what the speed check of a lab times, and how, with the thresholds of lab.yaml.
+
+    Returns:
+        None for a lab without a speed check.
+
+    Raises:
+        LabFault: the speed check has no dims, or the lab's launch cannot be made.
+    """
+    check = next((c for c in checks_of(lab) if isinstance(c.options, Options)), None)
+    if check is None or not isinstance(check.options, Options):
+        return None
+    options = check.options
+    if not options.dims:
+        fix = "add dims to the speed check, such as {n: 1024}"
+        raise LabFault("the speed check does not set the timed size", where=check.where, fix=fix)
+    case = Case(TIMED, options.dims, options.kind)
+    return case, timing_plan(lab, case, options, Band(options.minimum, options.full), b"")
 
 
 def ladder(lab: Lab) -> Iterator[tuple[str, Path, bool]]:

@@ -22,8 +22,9 @@ from urllib.parse import quote
 
 from grader.authoring.release import leaks, release_files
 from grader.faults import Fault, LabFault
+from grader.grading.estimate.machine import public_text, read_machine
 from grader.labs.files import write_atomically
-from grader.labs.model import Lab
+from grader.labs.model import MACHINES, Lab
 from grader.labs.quiz import ANSWERS_FILE, answer_form
 from grader.labs.reading import list_labs, load_lab
 
@@ -156,7 +157,7 @@ def write_bundle(
     """Write the bundle of every lab of this checkout to the folder `out`; return its bytes.
 
     Args:
-        out: The folder, which has `labs/` and `handouts/` then.
+        out: The folder, which has `labs/` and `handouts/` then, and the measured machines.
         pages: The labs whose pages are built; all of them when None.
         announce: Called with the name of each lab.
 
@@ -164,15 +165,21 @@ def write_bundle(
         LabFault: A lab has a mistake, or reveals a secret.
         MachineFault: A file cannot be written.
     """
-    total = 0
+    total, machines = 0, dict[Path, None]()
     for name in list_labs():
         announce(name)
         lab = load_lab(name)
         wanted = pages is None or name in pages
+        machines |= dict.fromkeys(lab.machine_files)
         for path, data in bundle(lab, _page(lab) if wanted else "").items():
             (out / path).parent.mkdir(parents=True, exist_ok=True)
             write_atomically(out / path, data)
             total += len(data)
+    for file in machines:
+        text = public_text(read_machine(file)).encode()
+        (out / MACHINES).mkdir(exist_ok=True)
+        write_atomically(out / MACHINES / file.name, text)
+        total += len(text)
     return total
 
 

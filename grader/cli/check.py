@@ -99,7 +99,7 @@ def check(
     def graded() -> Grade:
         from grader.reports.redact import redact
 
-        grade = grade_file(loaded_lab, file, options)
+        grade = with_estimates(loaded_lab, file, options, grade_file(loaded_lab, file, options))
         if sanitizer or profile:
             grade = add_cross_checks(
                 loaded_lab, file, options, grade, sanitizer=sanitizer, profile=profile
@@ -143,6 +143,22 @@ def grade_file(lab: Lab, file: Path, options: RunOptions, *, quiet: bool = False
         lab, submission, on=options.on, threads=options.threads, limit=options.limit,
         answers=answers, fixes=True, progress=report_progress,
     )  # fmt: skip
+
+
+def with_estimates(lab: Lab, file: Path, options: RunOptions, grade: Grade) -> Grade:
+    """Add the estimated time on GPUs that were measured, where the simulator graded right output.
+
+    Raises:
+        Fault: a machine file is broken, or the simulator fails.
+    """
+    passed = any(check.name == "output" and check.status == "pass" for check in grade.checks)
+    if options.on != "sim" or not passed or not lab.machine_files:
+        return grade
+    from dataclasses import replace
+
+    from grader.grading.estimate.kernel import estimate_submission
+
+    return replace(grade, estimates=estimate_submission(lab, source_of(lab, file), options))
 
 
 def _import_report() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 from textwrap import wrap
 from typing import TYPE_CHECKING, Annotated, Any, Protocol
 
@@ -35,9 +36,8 @@ from grader.cli.terminal import (
 from grader.faults import LabFault, MachineFault
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from grader.authoring.calibrate import Calibration
+    from grader.authoring.machine import Measured
     from grader.authoring.requirements import RequirementResult
     from grader.labs.model import Lab
 
@@ -290,11 +290,24 @@ def calibrate(
     names: Names = None,
     course: Course = None,
     write: Annotated[bool, Option("--write", help="Write labs/LAB/thresholds.yaml.")] = False,
+    machine: Annotated[
+        bool, Option("--machine", help="Measure the GPU for estimates: machines/NAME.yaml.")
+    ] = False,
+    refit: Annotated[
+        Path | None, Option("--refit", metavar="F", help="Fit the model again to machine file F.")
+    ] = None,
 ) -> int:
     """Time each lab's own kernels on this GPU, and propose thresholds of speed for it.
 
+    With --machine, microbenchmarks and these kernels are measured, so that `grader check` can
+    estimate times on this GPU where it is not there. --refit needs no GPU.
+
     The exit code is 2 when the thresholds of a lab cannot be set.
     """
+    if refit is not None:
+        from grader.authoring.machine import refit_file
+
+        return _show_machine(refit_file(refit), refit)
     from rich.text import Text
 
     from grader.authoring.calibrate import calibrate as calibrate_lab
@@ -304,6 +317,10 @@ def calibrate(
     roots, exit_code = lab_roots(course), 0
     chosen = [load_lab(name, roots) for name in names or list_labs(roots)]
     _require_gpu()
+    if machine:
+        from grader.authoring.machine import write_machine
+
+        return _show_machine(*write_machine(chosen, roots[0].parent, doing))
     for lab in chosen:
         calibration = calibrate_lab(lab, doing)
         finished()
@@ -315,6 +332,18 @@ def calibrate(
         if write and not calibration.problems:
             _write_thresholds(lab, calibration)
     return exit_code
+
+
+def _show_machine(measured: Measured, path: Path) -> int:
+    """Show a measured GPU, whose file is written, and how far the model is off."""
+    from rich.text import Text
+
+    from grader.authoring.machine import machine_lines
+
+    finished()
+    show(Text("\n".join(machine_lines(measured))))
+    say(f"wrote {path}")
+    return 0 if measured.rows else LabFault.exit_code
 
 
 def _require_gpu() -> None:

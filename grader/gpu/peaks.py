@@ -60,11 +60,16 @@ def _fma_rate(cuda: Any, own: Any) -> float:
     return float(2 * blocks[0] * THREADS * ROUNDS * CHAINS * UNROLL) / took
 
 
-def median_seconds(cuda: Any, launch: Any) -> float:
-    """Return the median time of a launch in seconds by CUDA's events, without the first."""
+def median_seconds(cuda: Any, launch: Any, before: Callable[[], None] | None = None) -> float:
+    """Return the median time of a launch in seconds by CUDA's events, without the first.
+
+    `before` enqueues what comes before each launch and is not timed.
+    """
     times = []
     for _ in range(REPEATS + 1):
         start, stop = cuda.Event(), cuda.Event()
+        if before is not None:
+            before()
         start.record()
         launch()
         stop.record()

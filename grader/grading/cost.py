@@ -78,3 +78,25 @@ def cost_of(trace: Trace, case: str, baseline: Trace | None = None) -> Cost | No
 
 def _sum(counters: Mapping[str, float], prefix: str) -> int:
     return int(sum(value for name, value in counters.items() if name.startswith(prefix)))
+
+
+@dataclass(frozen=True)
+class TimeEstimate:
+    """An estimated range of the time of a lab's timed launch on a GPU that was measured.
+
+    Attributes:
+        device: CUDA's name of the GPU.
+        low, high: The range in seconds, from the model's error on held-back kernels.
+        limit: Which limit of the GPU binds.
+        error: The median relative error on held-back kernels.
+        speedup_low, speedup_high: The range of the speedup over the baseline's measured time; None
+            where that was not measured.
+    """
+
+    device: str
+    low: float
+    high: float
+    limit: str
+    error: float
+    speedup_low: float | None = None
+    speedup_high: float | None = None

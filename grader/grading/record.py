@@ -18,7 +18,7 @@ from grader.checks.causes import Cause, Explanation, Fix, find_causes
 from grader.checks.result import Result, Status, Verdict
 from grader.compile.ptx_lines import PtxLine
 from grader.faults import LabFault
-from grader.grading.cost import Cost
+from grader.grading.cost import Cost, TimeEstimate
 from grader.labs.model import Visibility
 from grader.launch import Finding, LineCounters
 
@@ -128,6 +128,7 @@ class Grade:
         hidden_feedback: what a student's copy shows of hidden cases; "" for the whole record.
         cost: the simulated cost in the case `lines_on`; None where it was not measured.
         ptx: the PTX of each line of the submission, where the lab lets students read it.
+        estimates: the estimated time on GPUs that were measured; no points depend on it.
     """
 
     lab: str
@@ -147,6 +148,7 @@ class Grade:
     hidden_feedback: HiddenFeedback | Literal[""] = ""
     cost: Cost | None = None
     ptx: tuple[PtxLine, ...] = ()
+    estimates: tuple[TimeEstimate, ...] = ()
 
     @property
     def causes(self) -> tuple[Cause, ...]:
@@ -184,6 +186,7 @@ class Grade:
             **({"hidden_feedback": self.hidden_feedback} if self.hidden_feedback else {}),
             **({"cost": self.cost.to_json()} if self.cost else {}),
             **({"ptx": [asdict(at) for at in self.ptx]} if self.ptx else {}),
+            **({"estimates": [asdict(one) for one in self.estimates]} if self.estimates else {}),
         }
 
 

@@ -133,15 +133,17 @@ def run_all(
     limits = {"limit": limit, "steps": steps, "threads": cores}
     request = {"program": pack_program(program), "launches": rows, **limits, **options}
     try:
-        bounds = _limits(program, launches, limit, cores)
+        bounds = simulator_limits(program, launches, limit, cores)
         reply = run_sandboxed(SIMULATE, request, arrays, limits=bounds, kept=kept)
     except SandboxFailure as death:
         return tuple(_trace_of_death(death) for _ in launches)
     return unpack_traces(reply.value, reply.arrays)
 
 
-def _limits(program: Program, launches: Sequence[Launch], limit: float, cores: int) -> Limits:
-    """Return the limits of the child process, from those of each launch."""
+def simulator_limits(
+    program: Program, launches: Sequence[Launch], limit: float, cores: int
+) -> Limits:
+    """Return the limits of the simulator's child, from the seconds that each launch may take."""
     busy = (limit * 2 + 5) * len(launches) + 10
     return Limits(
         wall=busy * WALL_PER_BUSY_SECOND,

@@ -31,6 +31,9 @@ BUNDLED_LABS = Path(__file__).parent / "content" / "labs"
 
 BASELINE_FILE = "baseline.cu"
 
+MACHINES = "machines"
+"""The folder of a course with what was measured on GPUs: grader.grading.estimate.machine."""
+
 
 @dataclass(frozen=True)
 class Expected:
@@ -355,3 +358,11 @@ class Lab:
     def solution(self) -> Path:
         """The solution: `solutions/<lab>/<lab>.cu` next to the folder of labs."""
         return self.folder.parent.parent / "solutions" / self.name / f"{self.name}.cu"
+
+    @property
+    def machine_files(self) -> tuple[Path, ...]:
+        """The GPUs that were measured, `machines/*.yaml`: the course's own, else the package's."""
+        course, package = self.folder.parent.parent, BUNDLED_LABS.parent
+        folders = (course, Path(__file__).parents[2], package)
+        files = (tuple(sorted(folder.glob(f"{MACHINES}/*.yaml"))) for folder in folders)
+        return next((found for found in files if found), ())

@@ -6,7 +6,7 @@ compares the two backends' counters of one launch; `speed_lines` states a speed 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from io import StringIO
 
 from rich.console import Console
@@ -15,6 +15,7 @@ from rich.text import Text
 from grader.checks.result import Result
 from grader.checks.speed import format_duration
 from grader.faults import pluralize
+from grader.grading.cost import TimeEstimate
 from grader.grading.record import Grade
 from grader.launch import Trace
 from grader.reports.finding import causes_text, findings_text
@@ -157,6 +158,7 @@ def grade_report(grade: Grade, width: int = 80, *, every: bool = False) -> Text:
         *([found] if findings else []),
         *([Text("\n".join(wrap(note, width, "  ")))] if (note := unsearched_text(grade)) else []),
         *measurement_text(grade.checks, width),
+        *estimate_text(grade.estimates, width),
         *(
             [Text(_printed(grade.printed[1], f" in case {printable(grade.printed[0])}", width))]
             if grade.printed[1]
@@ -249,6 +251,25 @@ def measurement_text(checks: tuple[Result, ...], width: int = 80) -> list[Text]:
             )
         lines += wrap(f"{printable(check.name)}{case}: {values}", width, "  ")
     return [Text("\n".join(lines), "dim")] if lines else []
+
+
+def estimate_text(estimates: Sequence[TimeEstimate], width: int = 80) -> list[Text]:
+    """State the estimated times, one paragraph for each GPU; nothing without any."""
+    return [Text("\n".join(wrap(estimate_line(one), width, "  ")), "dim") for one in estimates]
+
+
+def estimate_line(one: TimeEstimate) -> str:
+    """State one estimated time, such as `estimate for NVIDIA H100: 0.24 to 0.31 ms, ...`."""
+    scale, unit = (1e6, "us") if one.high < 1e-3 else (1e3, "ms")
+    low, high = (f"{scale * seconds:.2g}" for seconds in (one.low, one.high))
+    time = f"{low} to {high} {unit}" if low != high else f"about {low} {unit}"
+    speedup = ""
+    if one.speedup_low is not None and one.speedup_high is not None:
+        speedup = f", {one.speedup_low:.2g} to {one.speedup_high:.2g} times the baseline's speed"
+    return (
+        f"estimate for {printable(one.device)}: {time}{speedup}; limited by {one.limit}. Not "
+        f"measured, no points: the model's median error on other kernels is {one.error:.0%}"
+    )
 
 
 def format_number(value: float) -> str:

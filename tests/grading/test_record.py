@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict
 
 from grader.checks.result import Result, Verdict
 from grader.compile.ptx_lines import PtxLine
-from grader.grading.cost import Cost
+from grader.grading.cost import Cost, TimeEstimate
 from grader.grading.record import CaseResult, Grade, Provenance, dumps, grade_from_json
 from grader.launch import Finding, OtherAccess
 from tests.made import RACE, a_grade, a_result
@@ -258,7 +258,9 @@ def test_no_field_is_forgotten() -> None:
     alone = Verdict("fail", "race", findings=(RACE,), measurements={"a": 1.0}, cases={"a": "fail"})
     grade = a_grade(a_result("sync", "fail", findings=(RACE,), public=alone))
     cost = Cost("square", 1, 2, 3, Cost("square", 4, 5, 6))
+    estimate = TimeEstimate("NVIDIA X", 1e-4, 2e-4, "latency", 0.1, 1.5, 3.0)
     grade = replace(grade, hidden_feedback="kind", cost=cost, ptx=(PtxLine(3, ("ret;",)),))
+    grade = replace(grade, estimates=(estimate,))
     told = grade.to_json()
     assert grade_from_json(told) == grade
     (check,) = told["checks"]
@@ -269,6 +271,7 @@ def test_no_field_is_forgotten() -> None:
     assert names(Provenance) == set(told["provenance"])
     assert names(Cost) | {"total"} == set(told["cost"]) == set(told["cost"]["baseline"])
     assert names(PtxLine) == set(told["ptx"][0])
+    assert names(TimeEstimate) == set(told["estimates"][0])
     own = {"schema", "status", "judged_max", "max_score", "causes"}
     shown_only = {"printed"}
     assert (names(Grade) - shown_only) | own == set(told)

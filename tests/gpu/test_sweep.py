@@ -1,0 +1,144 @@
+"""The microbenchmarks: their kernels do the work that they are said to do; one test needs a GPU.
+
+The simulator counts two launches of each point, as the sweep times two: the difference of their
+work has to be that of the amounts.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+import numpy as np
+import pytest
+
+from grader.compile.program import Program
+from grader.compile.source import compile_source
+from grader.gpu import sweep
+from grader.gpu.devices import acquire_device, same_model_devices
+from grader.gpu.nvcc import compile_cubin
+from grader.gpu.process import call_on, device_info
+from grader.gpu.sweep import LINE_WORDS, POINTS, Point, index_cycle
+from grader.grading.estimate.machine import machine_of
+from grader.grading.estimate.model import ARITHMETIC
+from grader.launch import Array, Launch, Scalar, pack_launches
+from grader.sandbox.call import Limits
+from grader.simulator import work
+from grader.simulator.exchange import pack_program
+from grader.simulator.work import Work
+
+WORDS = 1 << 14
+"""Words of 4 bytes of the buffer here, and for the arguments that mean a size of memory."""
+
+LOOP = 0.08
+"""The share of instructions of a loop, which count as integer and logic instructions."""
+
+
+@cache
+def program() -> Program:
+    text = files("grader.gpu").joinpath("sweep.cu").read_bytes()
+    return compile_source(text, "sweep.cu")
+
+
+def smaller(point: Point) -> tuple[int, int]:
+    """A size and rounds that the simulator runs quickly."""
+    words = {"bytes": 512, "steps": WORDS}.get(point.unit, 1024)
+    size = words if point.size == "l2" else min(int(point.size), words)
+    return size, {"bytes": 2, "steps": 6, "blocks": 3}.get(point.unit, 2)
+
+
+def counted(point: Point, rounds: int) -> Work:
+    size, _ = smaller(point)
+    chases = point.kernel in ("chase_l1", "chase_l2")
+    data = np.zeros(WORDS, np.uint32)
+    if chases:
+        data[:size] = index_cycle(size, np.random.default_rng(1))
+    stride = 0 if chases else point.stride
+    threads = (point.threads, 1, 1)
+    blocks = (1 if point.unit == "bytes" else point.blocks(1, rounds), 1, 1)
+    numbers = (("size", size), ("stride", stride), ("rounds", rounds))
+    scalars = (Scalar(name, value, "uint32") for name, value in numbers)
+    arrays = (Array("data", data.shape, "uint32", data, True),
+              Array("out", (1,), "uint32", np.zeros(1, np.uint32)))  # fmt: skip
+    launch = Launch(point.kernel, blocks, threads, (*arrays, *scalars))
+    rows, held = pack_launches([launch])
+    request = {"program": pack_program(program()), "launches": rows, "steps": 0, "limit": 20.0}
+    reply, _ = work.run({**request, "threads": 1}, held)
+    assert "work" in reply, reply
+    return Work(**reply["work"])
+
+
+def amount(point: Point, made: Work) -> float:
+    """What the simulator counted of what the point measures."""
+    kind = point.name.removesuffix(" latency")
+    chain = {"l1": "global", "l2": "global", "dram": "global"}.get(kind, kind)
+    if point.unit == "steps":
+        return made.chain.get(chain, 0.0)
+    if point.unit == "blocks":
+        return made.blocks
+    if point.unit == "bytes":
+        return 128 * made.lines
+    counts = {
+        "l1_request": made.requests,
+        "l1_line": made.lines,
+        "shared": made.wavefronts,
+        "shared_conflict": made.wavefronts,
+        "issue": made.slots,
+        "atomic_shared": made.atomics.get("shared requests", 0.0),
+        "atomic_shared_same": made.atomics.get("shared serial", 0.0) / 31,
+    }
+    return counts.get(point.name, made.executed.get(point.name, made.atomics.get("operations", 0)))
+
+
+@pytest.mark.parametrize("point", POINTS, ids=lambda point: point.name.replace(" ", "-"))
+def test_the_kernel_of_a_point_does_its_amount_of_work(point: Point) -> None:
+    size, rounds = smaller(point)
+    blocks = [point.blocks(1, n) for n in (rounds, 2 * rounds)]
+    few, many = (counted(point, n) for n in (rounds, 2 * rounds))
+    said = point.amount(blocks[1], size, 2 * rounds) - point.amount(blocks[0], size, rounds)
+    found = amount(point, many) - amount(point, few)
+    assert said > 0
+    loose = point.name in (*ARITHMETIC, "issue") or point.name.startswith("int32")
+    assert found == pytest.approx(said, rel=LOOP if loose else 1e-9)
+
+
+def test_every_parameter_has_a_point_and_no_name_is_used_twice() -> None:
+    names = [point.name for point in POINTS]
+    assert len(names) == len(set(names))
+    points = {name: [[0.0, 0.0], [1.0, 1e-9]] for name in names}
+    points["atomic_shared_same"] = [[0.0, 0.0], [1.0, 1e-7]]
+    machine = machine_of(points, "a GPU", (9, 0), 132)
+    assert set(machine.rates) >= set(ARITHMETIC) and "dram" in machine.latencies
+
+
+def test_an_index_cycle_visits_every_line_once() -> None:
+    cycle = index_cycle(WORDS, np.random.default_rng(3))
+    at, seen = 0, set()
+    while at not in seen:
+        seen.add(at)
+        at = int(cycle[at])
+    assert seen == set(range(0, WORDS, LINE_WORDS)) and at == 0
+
+
+@pytest.mark.gpu
+@pytest.mark.alone
+def test_the_sweep_measures_this_gpu(row: Any) -> None:
+    device = same_model_devices()[0]
+    cubin = compile_cubin(sweep.sweep_kernels(), device_info(device).architecture)
+    arrays = {"cubin": np.frombuffer(cubin, np.uint8)}
+    with acquire_device([device]):
+        reply = call_on(device, sweep.measure, {}, arrays, Limits(wall=120, cpu=120, memory=0))
+    said = reply.value
+    machine = machine_of(
+        said["points"], device.model, tuple(said["capability"]), said["multiprocessors"]
+    )
+    rates, known = machine.rates, machine.latencies
+    assert rates["issue"] <= 1.1 * (rates["fma32"] + rates["int32"])
+    assert known["shared"] < known["l2"] < known["dram"] and known["l1"] < known["l2"]
+    assert rates["read"] < rates["l2"]
+    row(
+        f"read {rates['read'] / 1e9:.0f} GB/s, L2 {rates['l2'] / 1e9:.0f} GB/s, "
+        f"{64 * rates['fma32'] / 1e12:.1f} TFLOP/s, DRAM latency {1e9 * known['dram']:.0f} ns, "
+        f"launch {1e6 * said['launch']:.2f} us"
+    )

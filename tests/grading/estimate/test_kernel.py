@@ -1,0 +1,157 @@
+"""`grader check` shows an estimate where a machine file allows it, and nothing elsewhere."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from grader.authoring.content import write_bundle
+from grader.compile.source import compile_source
+from grader.grading.cases import RunOptions
+from grader.grading.estimate.fit import Sample
+from grader.grading.estimate.kernel import (
+    NoWork,
+    baseline_key,
+    count_work,
+    estimates_of,
+    timed_launch,
+)
+from grader.grading.estimate.machine import file_name, file_text, known_machines, read_machine
+from grader.grading.estimate.model import Fit
+from grader.labs.cases import prepare_launches
+from grader.labs.model import Case, Lab
+from grader.labs.reading import load_lab
+from grader.reports.text import estimate_line
+from tests.command import ROOT, grader
+from tests.grading.estimate.made import NAME, a_file, a_machine, samples, works
+
+SOLUTION = ROOT / "solutions" / "tiled-matmul" / "tiled-matmul.cu"
+BASELINE = 5e-4
+"""Seconds of the baseline in the machine file."""
+
+
+@pytest.fixture
+def course(tmp_path: Path) -> Path:
+    """A course with tiled-matmul, timed at a small size."""
+    folder = tmp_path / "labs" / "tiled-matmul"
+    shutil.copytree(ROOT / "labs" / "tiled-matmul", folder)
+    text = (folder / "lab.yaml").read_text()
+    assert "dims: {n: 1024}" in text
+    (folder / "lab.yaml").write_text(text.replace("dims: {n: 1024}", "dims: {n: 128}"))
+    return tmp_path
+
+
+def lab_of(course: Path) -> tuple[Lab, Case]:
+    lab = load_lab("tiled-matmul", (course / "labs",))
+    case = timed_launch(lab)
+    assert case is not None
+    return lab, case
+
+
+def write_machine(course: Path, *, noise: float = 1.0) -> None:
+    """Write a machine file; with `noise`, every second kernel takes so much longer."""
+    lab, case = lab_of(course)
+    kernels = [
+        replace(one, seconds=one.seconds * (noise if k % 2 else 1.0))
+        for k, one in enumerate(samples(a_machine(), Fit(2.0, 1.0, 0.5)))
+    ]
+    kernels.append(Sample(lab.name, "baseline.cu", BASELINE, works(1, 3)[0]))
+    content = a_file(tuple(kernels), {lab.name: baseline_key(lab, case)})
+    (course / "machines").mkdir(exist_ok=True)
+    (course / "machines" / file_name(NAME)).write_text(file_text(content))
+
+
+def check(course: Path, file: Path = SOLUTION) -> tuple[str, dict[str, object]]:
+    made = course / "grade.json"
+    words = ("check", "tiled-matmul", str(file), "--on", "sim")
+    said = grader(*words, "--course", str(course), "--json", str(made))
+    assert said.code in (0, 1), said.err
+    return said.out, json.loads(made.read_text())
+
+
+def test_a_check_shows_the_range_and_the_limit_and_no_points(course: Path) -> None:
+    before, plain = check(course)
+    assert "estimate" not in before and "estimates" not in plain
+    write_machine(course)
+    out, grade = check(course)
+    (one,) = grade.pop("estimates")  # type: ignore[misc]
+    assert one["device"] == NAME and 0 < one["low"] <= one["high"]
+    assert one["speedup_low"] == pytest.approx(BASELINE / one["high"])
+    assert one["speedup_high"] == pytest.approx(BASELINE / one["low"])
+    text = " ".join(out.split())
+    assert f"estimate for {NAME}: " in text
+    assert f"limited by {one['limit']}. Not measured, no points" in text
+    for grades in (plain, grade):
+        grades.pop("provenance")
+    assert grade == plain
+
+
+def test_wrong_output_is_not_estimated(course: Path, tmp_path: Path) -> None:
+    write_machine(course)
+    wrong = tmp_path / "wrong.cu"
+    wrong.write_text(SOLUTION.read_text().replace("sum +=", "sum -="))
+    out, grade = check(course, wrong)
+    assert grade["score"] != grade["judged_max"]
+    assert "estimates" not in grade and "estimate for" not in out
+
+
+def test_nothing_is_shown_where_the_model_is_not_good_enough(course: Path) -> None:
+    write_machine(course, noise=3.0)
+    lab, _ = lab_of(course)
+    assert lab.machine_files and not list(known_machines(lab))
+    assert "estimates" not in check(course)[1]
+
+
+def test_no_speedup_over_a_baseline_that_was_not_measured(course: Path) -> None:
+    write_machine(course)
+    lab, case = lab_of(course)
+    lab.baseline.write_text(lab.baseline.read_text() + "\n")
+    (known,) = known_machines(lab)
+    (one,) = estimates_of(works(1, 5)[0], [known], lab, case)
+    assert (one.speedup_low, one.speedup_high) == (None, None)
+    assert "baseline" not in estimate_line(one)
+
+
+def test_a_package_has_the_machine_without_the_work_of_solutions(
+    course: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.copytree(SOLUTION.parent, course / "solutions" / "tiled-matmul")
+    write_machine(course)
+    monkeypatch.setenv("WARPGRADE_LABS", str(course / "labs"))
+    write_bundle(tmp_path / "content", [], lambda name: None)
+    lab = load_lab("tiled-matmul", (tmp_path / "content" / "labs",))
+    (path,) = lab.machine_files
+    assert path.parent == tmp_path / "content" / "machines"
+    assert [kernel.file for kernel in read_machine(path).kernels] == ["baseline.cu"]
+    (bundled,), (known,) = known_machines(lab), known_machines(lab_of(course)[0])
+    assert bundled == known
+
+
+def test_a_broken_machine_file_is_reported(course: Path) -> None:
+    (course / "machines").mkdir()
+    (course / "machines" / "x.yaml").write_text("device: x\n")
+    said = grader("check", "tiled-matmul", str(SOLUTION), "--on", "sim", "--course", str(course))
+    assert said.code == 2 and "x.yaml" in said.err and "not a machine file" in said.err
+
+
+def test_work_is_counted_in_a_sandbox_at_the_timed_size(course: Path) -> None:
+    lab, case = lab_of(course)
+    launch, _ = prepare_launches(lab, case, b"")
+    program = compile_source(SOLUTION.read_bytes(), SOLUTION.name)
+    work = count_work(program, launch, RunOptions("sim", threads=1))
+    assert work.blocks == 64 and work.executed["fma32"] == 128**3 / 32
+    with pytest.raises(NoWork, match="too large"):
+        count_work(program, replace(launch, kernel="none"), RunOptions("sim", threads=1))
+
+
+def test_a_lab_without_a_timed_size_is_not_estimated() -> None:
+    assert timed_launch(load_lab("vector-add")) is None
+
+
+def test_the_repository_shows_no_estimate_that_was_not_measured() -> None:
+    lab = load_lab("tiled-matmul")
+    assert all(path.parent == ROOT / "machines" for path in lab.machine_files)
