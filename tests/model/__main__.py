@@ -6,8 +6,10 @@ import argparse
 import sys
 
 from tests.model.compare import compare
-from tests.model.dense import Dense
+from tests.model.dense import Dense, Phases
 from tests.model.kernels import Generator
+
+MADE = {"patterns": Generator, "dense": Dense, "phases": Phases}
 
 
 def main() -> int:
@@ -15,10 +17,10 @@ def main() -> int:
     options = argparse.ArgumentParser(prog="python -m tests.model")
     options.add_argument("--count", type=int, default=1000)
     options.add_argument("--seed", type=int, default=0)
-    options.add_argument("--dense", action="store_true", help="strong operations on few places")
+    options.add_argument("--kernels", choices=MADE, default="patterns", help="what is generated")
     options.add_argument("--show", action="store_true", help="print the PTX of each difference")
     given = options.parse_args()
-    made = Dense if given.dense else Generator
+    made = MADE[given.kernels]
     agree = racy = 0
     for seed in range(given.seed, given.seed + given.count):
         result = compare(made(seed).make())

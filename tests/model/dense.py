@@ -69,3 +69,39 @@ class Dense(Generator):
         if r.random() < 0.5:
             chosen += [f"setp.ne.or.u32 %p1, %r7, {r.randrange(2)}, %p1;"]
         self.kernel.steps += [*chosen, f"@%p1 bra {label};", what, f"{label}:"]
+
+
+class Phases(Dense):
+    """Makes a kernel of arrivals and waits at mbarriers, strong operations and two plain accesses.
+
+    Arrivals may be more or fewer than expected, and waits for phases that have not begun.
+    """
+
+    def __init__(self, seed: int) -> None:
+        super().__init__(seed)
+        r = self.random
+        self.mbarriers, self.shared = True, r.random() < 0.7
+        self.waits = r.choice((0.3, 0.5, 0.7))
+
+    def make(self) -> Kernel:
+        """Make the kernel."""
+        r = self.random
+        self.initialize()
+        steps = [(self.any(), r.choice(self.actors)) for _ in range(r.randrange(4, 12))]
+        first = r.choice(self.actors)
+        last = r.choice([actor for actor in self.actors if actor != first])
+        write, use = self.access("st", self.data, ""), r.choice(("ld", "st"))
+        steps.insert(r.randrange(len(steps) // 3 + 1), (write, first))
+        late = r.randrange(2 * len(steps) // 3, len(steps) + 1)
+        steps.insert(late, (self.access(use, self.data, ""), last))
+        for what, actor in steps:
+            self.step(what, actor)
+        return self.kernel
+
+    def any(self) -> str:
+        """An arrival or a wait at an mbarrier, or what Dense has."""
+        r = self.random
+        if r.random() >= self.waits:
+            return self.strong()
+        number = 0 if r.random() < 0.8 else 1
+        return self.arrival(number) if r.random() < 0.55 else self.waited(number)

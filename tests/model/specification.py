@@ -185,6 +185,8 @@ class Execution:
             if b.thread != r.thread:
                 continue
             at_place = b.acquires and b.reads and overlap_completely(b, r)
+            if b.waits and j != read:
+                continue  # a wait acquires what it waited for, not what an arrival before it read
             if b.kind is Kind.FENCE or at_place or self._ends_ticket(r, b):
                 yield j
 

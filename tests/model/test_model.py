@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from tests.model.compare import compare
-from tests.model.dense import Dense
+from tests.model.dense import Dense, Phases
 from tests.model.kernels import Generator, generate
 from tests.model.specification import Execution, Kind, Operation
 
@@ -26,7 +26,7 @@ def racy(*operations: Operation) -> bool:
     return bool(Execution(operations).races())
 
 
-@pytest.mark.parametrize("made", [Generator, Dense])
+@pytest.mark.parametrize("made", [Generator, Dense, Phases])
 def test_core_agrees_with_the_specification(made: type[Generator]) -> None:
     """The kernels of 400 seeds; `python -m tests.model --count 10000` compares more."""
     results = [compare(made(seed).make()) for seed in range(50_000, 50_400)]
@@ -119,6 +119,13 @@ def test_mbarrier_passes_on_what_the_arrivals_of_a_completed_phase_released() ->
     assert racy(DATA, ARRIVE, replace(PASS, acquires=False), USE_NEAR)
     assert racy(ARRIVE, DATA, PASS, USE_NEAR)
     assert racy(DATA, ARRIVE, FAIL, USE_NEAR)
+
+
+def test_wait_acquires_nothing_by_an_arrival_before_it() -> None:
+    """The thread's own arrival reads what another one in the same phase wrote."""
+    mine = replace(ARRIVE, thread=(0, 1), releases=False, phase=1)
+    assert racy(DATA, replace(ARRIVE, phase=1), mine, PASS, USE_NEAR)
+    assert not racy(DATA, ARRIVE, mine, PASS, USE_NEAR)
 
 
 def test_mbarrier_does_not_pass_on_arrivals_of_the_next_phase() -> None:
