@@ -6,8 +6,11 @@ work has to be that of the amounts.
 
 from __future__ import annotations
 
+import json
+import sys
 from functools import cache
 from importlib.resources import files
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -18,6 +21,7 @@ from grader.compile.source import compile_source
 from grader.gpu import sweep
 from grader.gpu.devices import acquire_device, same_model_devices
 from grader.gpu.nvcc import compile_cubin
+from grader.gpu.peaks import REPEATS
 from grader.gpu.process import call_on, device_info
 from grader.gpu.sweep import LINE_WORDS, POINTS, Point, index_cycle
 from grader.grading.estimate.machine import machine_of
@@ -27,6 +31,7 @@ from grader.sandbox.call import Limits
 from grader.simulator import work
 from grader.simulator.exchange import pack_program
 from grader.simulator.work import Work
+from tests.grading.estimate.made import LAUNCH, MULTIPROCESSORS, NAME, a_machine, points_of
 
 WORDS = 1 << 14
 """Words of 4 bytes of the buffer here, and for the arguments that mean a size of memory."""
@@ -119,6 +124,105 @@ def test_an_index_cycle_visits_every_line_once() -> None:
         seen.add(at)
         at = int(cycle[at])
     assert seen == set(range(0, WORDS, LINE_WORDS)) and at == 0
+
+
+class StandInDriver:
+    """What the sweep uses of `pycuda.driver`, on a machine with known parameters and a clock.
+
+    A launch takes `LAUNCH` and its work in the seconds that the machine takes for it. Every kernel
+    finds the buffer that its point asks for: zeros, or a list to follow.
+    """
+
+    device_attribute = SimpleNamespace(MULTIPROCESSOR_COUNT=0, L2_CACHE_SIZE=1)
+    Error = RuntimeError
+
+    def __init__(self, seconds: dict[str, float]) -> None:
+        self.seconds, self.now = seconds, 0.0
+        self.points = iter(POINTS)
+        self.content: Any = None
+        self.flushed = 0
+
+    def init(self) -> None:
+        """Do nothing."""
+
+    def Device(self, number: int) -> Any:  # noqa: N802
+        assert number == 0
+        attributes = [MULTIPROCESSORS, 16 << 20]
+        return SimpleNamespace(
+            make_context=lambda: SimpleNamespace(pop=lambda: None),
+            get_attribute=lambda which: attributes[which],
+            pci_bus_id=lambda: "0000:00:00.0",
+            compute_capability=lambda: (9, 0),
+        )
+
+    def mem_alloc(self, size: int) -> int:
+        return size
+
+    def memset_d32(self, at: int, value: int, count: int) -> None:
+        assert (at, value, count) == (sweep.BUFFER, 0, sweep.BUFFER // 4)
+        self.content = None
+
+    def memcpy_htod(self, at: int, data: Any) -> None:
+        assert at == sweep.BUFFER and 0 < data.nbytes <= sweep.BUFFER
+        self.content = data
+
+    def module_from_buffer(self, cubin: bytes) -> Any:
+        assert cubin == b"cubin"
+        return SimpleNamespace(get_function=lambda name: SimpleNamespace(
+            prepare=lambda types: SimpleNamespace(
+                prepared_async_call=lambda *given: self.launch(name, types, *given))))  # fmt: skip
+
+    def Event(self) -> Any:  # noqa: N802
+        event = SimpleNamespace(at=0.0, synchronize=lambda: None)
+        event.record = lambda: setattr(event, "at", self.now)
+        event.time_till = lambda other: 1e3 * (other.at - event.at)
+        return event
+
+    def launch(
+        self, kernel: str, types: str, blocks: Any, threads: Any, stream: None, *numbers: int
+    ) -> None:
+        assert types == "PPIII" and stream is None and len(numbers) == 5
+        data, _, size, stride, rounds = numbers
+        if data != sweep.BUFFER:  # the flush, beside the buffer's start
+            self.flushed += 1
+            return
+        (point,) = {
+            point.name: point
+            for point in POINTS
+            if point.kernel == kernel and point.threads == threads[0]
+            if rounds in (1, point.rounds, 2 * point.rounds)
+            if self.is_meant(point, size, stride)
+        }.values()
+        assert blocks == (point.blocks(MULTIPROCESSORS, rounds), 1)
+        work = point.amount(blocks[0], size, rounds)
+        self.now += LAUNCH + work * self.seconds[point.name]
+
+    def is_meant(self, point: Point, size: int, stride: int) -> bool:
+        chases = point.kernel in ("chase_l1", "chase_l2")
+        if chases:
+            return self.content is not None and self.content.size == size and stride == 0 and (
+                size == {"l2 latency": 1 << 20}.get(point.name, point.size))  # fmt: skip
+        words = (16 << 20) // 4 // 16
+        return size == (words if point.size == "l2" else point.size) and stride == point.stride
+
+
+def test_the_sweep_finds_the_parameters_of_a_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All that the child does, but for the GPU."""
+    known = a_machine()
+    slopes = {name: (b[1] - a[1]) / (b[0] - a[0]) for name, (a, b) in points_of(known).items()}
+    driver = StandInDriver(slopes)
+    monkeypatch.setitem(sys.modules, "pycuda", SimpleNamespace(driver=driver))
+    monkeypatch.setitem(sys.modules, "pycuda.driver", driver)
+    monkeypatch.setattr(sweep, "WARM_SECONDS", 0.0)
+    reply, arrays = sweep.measure({}, {"cubin": np.frombuffer(b"cubin", np.uint8)})
+    assert arrays == {} and set(reply["points"]) == {point.name for point in POINTS}
+    assert reply["launch"] == pytest.approx(LAUNCH + slopes["blocks"])
+    assert (reply["capability"], reply["multiprocessors"]) == ([9, 0], MULTIPROCESSORS)
+    made = machine_of(reply["points"], NAME, (9, 0), MULTIPROCESSORS)
+    assert dict(made.rates) == pytest.approx(dict(known.rates))
+    assert dict(made.latencies) == pytest.approx(dict(known.latencies))
+    assert driver.flushed == 2 * (REPEATS + 1)
+    assert json.loads(json.dumps(reply)) == reply
 
 
 @pytest.mark.gpu
