@@ -261,15 +261,21 @@ def estimate_text(estimates: Sequence[TimeEstimate], width: int = 80) -> list[Te
 def estimate_line(one: TimeEstimate) -> str:
     """State one estimated time, such as `estimate for NVIDIA H100: 0.24 to 0.31 ms, ...`."""
     scale, unit = (1e6, "us") if one.high < 1e-3 else (1e3, "ms")
-    low, high = (f"{scale * seconds:.2g}" for seconds in (one.low, one.high))
+    low, high = (two_digits(scale * seconds) for seconds in (one.low, one.high))
     time = f"{low} to {high} {unit}" if low != high else f"about {low} {unit}"
     speedup = ""
     if one.speedup_low is not None and one.speedup_high is not None:
-        speedup = f", {one.speedup_low:.2g} to {one.speedup_high:.2g} times the baseline's speed"
+        ends = f"{two_digits(one.speedup_low)} to {two_digits(one.speedup_high)}"
+        speedup = f", {ends} times the baseline's speed"
     return (
         f"estimate for {printable(one.device)}: {time}{speedup}; limited by {one.limit}. Not "
-        f"measured, no points: the model's median error on other kernels is {one.error:.0%}"
+        f"measured, no points: the model's median error on other kernels is {100 * one.error:.0f} %"
     )
+
+
+def two_digits(value: float) -> str:
+    """Return a number with two significant digits, without an exponent up to a million."""
+    return f"{float(f'{value:.2g}'):g}"
 
 
 def format_number(value: float) -> str:

@@ -9,14 +9,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
+from dataclasses import asdict
 
 from grader.checks.speed import TIMED, Options
 from grader.checks.suite import plan
-from grader.compile.cache import cache_key
+from grader.compile.cache import cache_key, load, store, user_folder
 from grader.compile.program import Program
 from grader.compile.signature import with_lab_kernels
 from grader.compile.source import compile_source
-from grader.faults import StudentFault
+from grader.faults import MachineFault, StudentFault
+from grader.grading.baseline import simulator_stamp
 from grader.grading.cases import RunOptions
 from grader.grading.cost import TimeEstimate
 from grader.grading.estimate.machine import KnownMachine, known_machines
@@ -24,6 +26,7 @@ from grader.grading.estimate.model import LIMITS, NotEstimated, estimate
 from grader.grading.run import simulator_limits
 from grader.labs.cases import prepare_launches
 from grader.labs.model import Case, Lab
+from grader.labs.reading import lab_digest
 from grader.labs.thresholds import file_digest
 from grader.launch import Launch, pack_launches
 from grader.sandbox.call import SandboxFailure, run_sandboxed
@@ -32,6 +35,9 @@ from grader.simulator.work import Work
 from grader.submissions.files import Submission
 
 COUNT = "grader.simulator.work:run"
+
+FORMAT = 1
+"""The format of the work that the cache keeps."""
 
 
 class NoWork(Exception):
@@ -95,19 +101,28 @@ def estimate_submission(
 
     Raises:
         LabFault: A machine file cannot be read.
-        MachineFault: The simulator fails.
     """
     machines, case = tuple(known_machines(lab)), timed_launch(lab)
     if not machines or case is None:
         return ()
-    kernels = lab.kernels[:1]
     try:
         compiled = compile_source(submission.data, submission.name, wanted=lab.kernels)
-        launch, _ = prepare_launches(lab, case, options.seed)
-        work = count_work(with_lab_kernels(compiled, kernels), launch, options)
-    except (NoWork, StudentFault):
+        work = _known_work(lab, case, with_lab_kernels(compiled, lab.kernels[:1]), options)
+    except (NoWork, StudentFault, MachineFault):  # the grade stands without an estimate
         return ()
     return tuple(estimates_of(work, machines, lab, case))
+
+
+def _known_work(lab: Lab, case: Case, program: Program, options: RunOptions) -> Work:
+    """Count the work of the timed launch, or take it from the user's cache."""
+    folder, digest = user_folder(), lab_digest(lab)
+    key = cache_key("work", FORMAT, program.ptx, digest, options.seed.hex(), simulator_stamp())
+    if (known := load(folder, key)) is not None:
+        return Work(**known)
+    launch, _ = prepare_launches(lab, case, options.seed)
+    work = count_work(program, launch, options)
+    store(folder, key, asdict(work))
+    return work
 
 
 def estimates_of(

@@ -11,12 +11,16 @@ import pytest
 
 from grader.authoring.content import write_bundle
 from grader.compile.source import compile_source
+from grader.faults import MachineFault
 from grader.grading.cases import RunOptions
+from grader.grading.cost import TimeEstimate
+from grader.grading.estimate import kernel
 from grader.grading.estimate.fit import Sample
 from grader.grading.estimate.kernel import (
     NoWork,
     baseline_key,
     count_work,
+    estimate_submission,
     estimates_of,
     timed_launch,
 )
@@ -26,6 +30,7 @@ from grader.labs.cases import prepare_launches
 from grader.labs.model import Case, Lab
 from grader.labs.reading import load_lab
 from grader.reports.text import estimate_line
+from grader.submissions.files import parse_submission
 from tests.command import ROOT, grader
 from tests.grading.estimate.made import NAME, a_file, a_machine, samples, works
 
@@ -129,6 +134,39 @@ def test_a_package_has_the_machine_without_the_work_of_solutions(
     assert [kernel.file for kernel in read_machine(path).kernels] == ["baseline.cu"]
     (bundled,), (known,) = known_machines(lab), known_machines(lab_of(course)[0])
     assert bundled == known
+
+
+def test_a_grade_stands_where_this_machine_cannot_estimate(
+    course: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_machine(course)
+    lab, _ = lab_of(course)
+    text = SOLUTION.read_text() + "// a text that no cache knows\n__device__ int unknown;\n"
+    submission = parse_submission(text.encode(), "mine.cu")
+    assert len(estimate_submission(lab, submission, RunOptions("sim", threads=1))) == 1
+
+    def fails(*given: object, **more: object) -> None:
+        raise MachineFault("no process can be started")
+
+    monkeypatch.setattr(kernel, "run_sandboxed", fails)
+    options = RunOptions("sim", threads=1)
+    assert len(estimate_submission(lab, submission, options)) == 1, "the work is kept"
+    assert estimate_submission(lab, submission, replace(options, seed=b"other")) == ()
+
+
+TIMES = [
+    (2.44e-4, 3.06e-4, "240 to 310 us"),
+    (9.84e-4, 1.26e-3, "0.98 to 1.3 ms"),
+    (1e-4, 1.001e-4, "about 100 us"),
+    (0.2804, 0.3, "280 to 300 ms"),
+]
+
+
+@pytest.mark.parametrize(("low", "high", "text"), TIMES)
+def test_a_range_is_written_with_two_digits(low: float, high: float, text: str) -> None:
+    line = estimate_line(TimeEstimate(NAME, low, high, "latency", 0.084, 12.3, 123.0))
+    assert line.startswith(f"estimate for {NAME}: {text}, 12 to 120 times the baseline's speed; ")
+    assert line.endswith("the model's median error on other kernels is 8 %")
 
 
 def test_a_broken_machine_file_is_reported(course: Path) -> None:
