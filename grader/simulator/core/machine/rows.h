@@ -1,5 +1,5 @@
-/* A full warp's access to words in rows: two rows of 16 lanes or four of 8, each row consecutive words
- * or one word for all its lanes. Most accesses are of this form, and one check then does for a row. */
+/* A full warp's access to words in rows: two rows of 16 lanes or four of 8, all of them consecutive words
+ * or each one word for all its lanes. Most accesses are of this form, and one check then does for a row. */
 #ifndef MACHINE_ROWS_H
 #define MACHINE_ROWS_H
 #include "machine/vector.h"
@@ -7,17 +7,17 @@
 enum { MOST_ROWS = LANES / GROUP };
 struct Rows {
   u32 n, lanes;          /* number of rows, lanes in each */
+  u32 step;              /* from lane to lane: 4, or 0 where one word is a whole row */
   u32 offset[MOST_ROWS]; /* of each row's first word */
-  u32 step[MOST_ROWS];   /* from lane to lane: 4, or 0 where one word is the whole row */
 };
 
-static inline u32 last_of(const Rows *r, u32 k) { return r->offset[k] + r->step[k] * (r->lanes - 1); }
+static inline u32 last_of(const Rows *r, u32 k) { return r->offset[k] + r->step * (r->lanes - 1); }
 
 /* Every lane's offset. */
 static inline void spread(const Rows *r, u32 *offset) {
   for (u32 k = 0; k < r->n; k++)
     for (u32 g = 0; g < r->lanes; g += GROUP, offset += GROUP) {
-      Eight o = r->offset[k] + r->step[k] * (g + ASCENDING);
+      Eight o = r->offset[k] + r->step * (g + ASCENDING);
       put_eight(offset, &o);
     }
 }

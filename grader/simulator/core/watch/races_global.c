@@ -82,7 +82,7 @@ static bool reads_shared_input(const Buffer *b, const Rows *r) {
     const u32 *hot = b->hot + r->offset[k] / 4;
     Eight state = *hot + (Eight){0};
     for (u32 g = 0; g < r->lanes; g += GROUP) {
-      if (r->step[k]) eight(&state, hot + g);
+      if (r->step) eight(&state, hot + g);
       input &= state == HOT_SHARED_INPUT;
     }
   }

@@ -66,18 +66,22 @@ static void read_lane(Warp *w, const Insn *i, u32 lane, u32 offset, u32 bytes) {
   }
 }
 
-/* A word that a whole row reads: two of its lanes are kept as readers. False: check each lane. */
+/* A word that a whole row reads: two of its lanes are kept as readers, unless two others are. */
+INLINE void keep_two(Shadow *s, u32 g, u32 cb, u32 me, u32 pc) {
+  if (s->read2[g] >= cb) return;
+  u32 second = s->read1[g] == me || s->read1[g] < cb ? me + 1 : me;
+  if (s->read1[g] < cb) {
+    s->read1[g] = me;
+    s->read1_pc[g] = pc;
+  }
+  s->read2[g] = second;
+  s->read2_pc[g] = pc;
+}
+
+/* False: check each lane. */
 INLINE bool read_one(Shadow *s, u32 g, u32 cb, u32 me, u32 pc) {
   if (s->wrote[g] - FIRST_PHASE >= cb - FIRST_PHASE) return false;
-  for (u32 two = 0; two < 2 && s->read2[g] < cb; two++, me++) {
-    if (s->read1[g] < cb) {
-      s->read1[g] = me;
-      s->read1_pc[g] = pc;
-    } else if (s->read1[g] != me) {
-      s->read2[g] = me;
-      s->read2_pc[g] = pc;
-    }
-  }
+  keep_two(s, g, cb, me, pc);
   return true;
 }
 
@@ -141,12 +145,16 @@ OUTLINE void read_lanes_of_rows(Warp *w, const Insn *i, const Rows *r, u32 lanes
 INLINE bool known_rows(const Shadow *s, u32 lanes, const Rows *r) {
   u32 cb = s->phase, before = cb - FIRST_PHASE;
   EightMask known = ASCENDING >= 0;
+  if (!r->step) {
+    u32 unknown = 0;
+    for (u32 k = 0; k < LANES / lanes; k++) {
+      u32 at = r->offset[k] >> 2;
+      unknown |= (s->wrote[at] - FIRST_PHASE >= before) | (s->read2[at] < cb);
+    }
+    return !unknown;
+  }
   for (u32 k = 0; k < LANES / lanes; k++) {
     u32 at = r->offset[k] >> 2;
-    if (!r->step[k]) {
-      if ((s->wrote[at] - FIRST_PHASE >= before) | (s->read2[at] < cb)) return false;
-      continue;
-    }
     for (u32 g = 0; g < lanes; g += GROUP) {
       Eight wrote, second;
       eight(&wrote, s->wrote + at + g);
@@ -163,7 +171,7 @@ OUTLINE void read_new_rows(Warp *w, const Insn *i, const Rows *r) {
   for (u32 k = 0; k < r->n; k++, me += r->lanes) {
     u32 at = r->offset[k] >> 2;
     bool done = true;
-    if (!r->step[k]) done = read_one(s, at, cb, me, i->pc);
+    if (!r->step) done = read_one(s, at, cb, me, i->pc);
     else for (u32 g = 0; g < r->lanes; g += GROUP) done &= read_row(s, at + g, cb, me + g, i->pc);
     if (!done) slow |= ((1u << r->lanes) - 1) << k * r->lanes;
   }
@@ -174,10 +182,10 @@ OUTLINE void read_new_rows(Warp *w, const Insn *i, const Rows *r) {
 INLINE bool read_two(Warp *w, const Insn *i, const Rows *r) {
   Shadow *s = shadow_of(w->cta);
   u32 me = s->phase | w->base, one = r->offset[0] >> 2, two = r->offset[1] >> 2, before = s->phase - FIRST_PHASE;
-  if (r->n != 2 || r->step[0] | r->step[1]) return false;
+  if (r->n != 2 || r->step) return false;
   if ((s->wrote[one] - FIRST_PHASE >= before) | (s->wrote[two] - FIRST_PHASE >= before)) return false;
-  read_one(s, one, s->phase, me, i->pc);
-  read_one(s, two, s->phase, me + LANES / 2, i->pc);
+  keep_two(s, one, s->phase, me, i->pc);
+  keep_two(s, two, s->phase, me + LANES / 2, i->pc);
   return true;
 }
 
@@ -223,7 +231,7 @@ static void same_instruction(Warp *w, const Insn *i, u32 lane, u32 offset, u32 w
 }
 
 static inline u32 word_of(const Rows *r, u32 lane) {
-  return (r->offset[lane / r->lanes] + r->step[lane / r->lanes] * (lane % r->lanes)) >> 2;
+  return (r->offset[lane / r->lanes] + r->step * (lane % r->lanes)) >> 2;
 }
 
 void check_shared_write(Warp *w, const Insn *i, const u32 *offset, u32 bytes) {

@@ -15,60 +15,27 @@ static inline bool none(const Four *v) {
 
 /* Whether the addresses are rows of `lanes` lanes, and the first address of each row. */
 INLINE bool wide_rows(const u64 *p, u32 lanes, u64 *first, Rows *r) {
-  Four wrong = {0};
-  r->n = LANES / lanes;
-  r->lanes = lanes;
+  u64 step = p[1] - p[0];
+  if (step & ~4ull) return false;
+  Four wrong = {0}, row = ASCENDING_WORDS & (0 - (step >> 2)), next = 4 * step + (Four){0};
   for (u32 k = 0; k < LANES / lanes; k++) {
-    u64 base = p[0], step = p[1] - base;
-    if (step & ~4ull) return false;
-    Four want = base + (ASCENDING_WORDS & (0 - (step >> 2))), next = 4 * step + (Four){0};
+    Four want = (first[k] = *p) + row;
     for (u32 g = 0; g < lanes; g += 4, p += 4, want += next) {
       Four at;
       memcpy(&at, p, sizeof at);
       wrong |= at ^ want;
     }
-    first[k] = base;
-    r->step[k] = (u32)step;
   }
+  r->n = LANES / lanes;
+  r->lanes = lanes;
+  r->step = (u32)step;
   return none(&wrong);
 }
 
-/* The same for 32-bit addresses: vectors twice as wide, and a row that would wrap around is none. */
-INLINE bool narrow_rows(const u32 *p, u32 lanes, u64 *first, Rows *r) {
-  Eight wrong = {0};
-  r->n = LANES / lanes;
-  r->lanes = lanes;
-  for (u32 k = 0; k < LANES / lanes; k++) {
-    u32 base = p[0], step = p[1] - base;
-    if (step & ~4u || base > UINT32_MAX - 4 * lanes) return false;
-    Eight want = base + (4 * ASCENDING & (0 - (step >> 2)));
-    for (u32 g = 0; g < lanes; g += GROUP, p += GROUP, want += GROUP * step) {
-      Eight at;
-      eight(&at, p);
-      wrong |= at ^ want;
-    }
-    first[k] = base;
-    r->step[k] = step;
-  }
-  return is_zero(&wrong);
-}
-
-/* The rows as offsets in the region of the first; false when one of them is out of bounds or misaligned. */
-INLINE bool inside(const Region *g, u32 lanes, const u64 *first, u64 add, Rows *r) {
-  u64 odd = 0, far = 0, row = 4 * lanes;
-  if (g->size < row || g->size > UINT32_MAX) return false;
-  for (u32 k = 0; k < LANES / lanes; k++) {
-    u64 at = first[k] + add - g->base;
-    odd |= at;
-    far |= at > g->size - (r->step[k] ? row : 4);
-    r->offset[k] = (u32)at;
-  }
-  return !far && !(odd & 3);
-}
-
-/* Adds to `wrong` where indices of a row are neither one after the other nor all the same. */
-INLINE void check_row(const u32 *p, u32 lanes, u32 step, Eight *wrong) {
-  Eight want = *p + (ASCENDING & (0 - step));
+/* Adds to `wrong` where the words of a row are not `row`, and GROUP steps more for each group, from the
+ * first one on. */
+INLINE void check_row(const u32 *p, u32 lanes, const Eight *row, u32 step, Eight *wrong) {
+  Eight want = *p + *row;
   for (u32 g = 0; g < lanes; g += GROUP, want += GROUP * step) {
     Eight at;
     eight(&at, p + g);
@@ -76,23 +43,52 @@ INLINE void check_row(const u32 *p, u32 lanes, u32 step, Eight *wrong) {
   }
 }
 
-INLINE bool index_rows(Warp *w, const Insn *i, u32 lanes, u64 *first, Rows *r) {
-  const u32 *a = SRC(u32, i->a), *b = SRC(u32, i->b);
-  u64 base = *SRC(u64, i->c);
-  s32 most = INT32_MAX - LANES;
-  Eight wrong = {0};
+/* The same for 32-bit addresses: vectors twice as wide, and a row that would wrap around is none. */
+INLINE bool narrow_rows(const u32 *p, u32 lanes, u64 *first, Rows *r) {
+  u32 step = p[1] - p[0];
+  if (step & ~4u) return false;
+  Eight wrong = {0}, row = 4 * ASCENDING & (0 - (step >> 2));
+  for (u32 k = 0; k < LANES / lanes; k++, p += lanes) {
+    if (*p > UINT32_MAX - 4 * lanes) return false;
+    check_row(p, lanes, &row, step, &wrong);
+    first[k] = *p;
+  }
   r->n = LANES / lanes;
   r->lanes = lanes;
-  for (u32 k = 0; k < LANES / lanes; k++, a += lanes, b += lanes) {
-    u32 near = a[1] - *a, far = b[1] - *b;
-    if ((near | far) > 1 || (s32)*a > most || (s32)*b > most) return false;
-    u64 step = ((u64)near << near_shift(i)) + ((u64)far << far_shift(i));
-    if (step & ~4ull) return false;
-    check_row(a, lanes, near, &wrong);
-    check_row(b, lanes, far, &wrong);
-    first[k] = base + element((s32)*a, (s32)*b, i);
-    r->step[k] = (u32)step;
+  r->step = step;
+  return is_zero(&wrong);
+}
+
+/* The rows as offsets in the region of the first; false when one of them is out of bounds or misaligned. */
+INLINE bool inside(const Region *g, u32 lanes, const u64 *first, u64 add, Rows *r) {
+  u64 odd = 0, far = 0, row = 4 * lanes;
+  if (g->size < row || g->size > UINT32_MAX) return false;
+  u64 most = g->size - (r->step ? row : 4);
+  for (u32 k = 0; k < LANES / lanes; k++) {
+    u64 at = first[k] + add - g->base;
+    odd |= at;
+    far |= at > most;
+    r->offset[k] = (u32)at;
   }
+  return !far && !(odd & 3);
+}
+
+INLINE bool index_rows(Warp *w, const Insn *i, u32 lanes, u64 *first, Rows *r) {
+  const u32 *a = SRC(u32, i->a), *b = SRC(u32, i->b);
+  u32 near = a[1] - *a, far = b[1] - *b;
+  u64 base = *SRC(u64, i->c), step = ((u64)near << near_shift(i)) + ((u64)far << far_shift(i));
+  s32 most = INT32_MAX - LANES;
+  if ((near | far) > 1 || step & ~4ull) return false;
+  Eight wrong = {0}, near_row = ASCENDING & (0 - near), far_row = ASCENDING & (0 - far);
+  for (u32 k = 0; k < LANES / lanes; k++, a += lanes, b += lanes) {
+    if ((s32)*a > most || (s32)*b > most) return false;
+    check_row(a, lanes, &near_row, near, &wrong);
+    check_row(b, lanes, &far_row, far, &wrong);
+    first[k] = base + element((s32)*a, (s32)*b, i);
+  }
+  r->n = LANES / lanes;
+  r->lanes = lanes;
+  r->step = (u32)step;
   return is_zero(&wrong);
 }
 
@@ -113,14 +109,23 @@ INLINE bool find_indexed(Warp *w, const Insn *i, u32 lanes, Region *g, Rows *r) 
   return index_rows(w, i, lanes, first, r) && in_region(w, i, lanes, first, 0, g, r);
 }
 
+/* By vectors: a compiler may copy more bytes by an instruction that takes long to start. */
+INLINE void copy_row(void *to, const void *from, u32 lanes) {
+  for (u32 at = 0; at < 4 * lanes; at += sizeof(Eight)) {
+    Eight v;
+    memcpy(&v, (const u8 *)from + at, sizeof v);
+    memcpy((u8 *)to + at, &v, sizeof v);
+  }
+}
+
 INLINE void take_rows(u32 *d, const u8 *data, u32 lanes, const Rows *r) {
+  if (r->step) {
+    for (u32 k = 0; k < LANES / lanes; k++) copy_row(d + k * lanes, data + r->offset[k], lanes);
+    return;
+  }
   for (u32 k = 0; k < LANES / lanes; k++) {
-    const u8 *p = data + r->offset[k];
-    Eight v = *(const u32 *)p + (Eight){0};
-    for (u32 g = 0; g < lanes; g += GROUP, d += GROUP, p += sizeof v) {
-      if (r->step[k]) memcpy(&v, p, sizeof v);
-      put_eight(d, &v);
-    }
+    Eight v = *(const u32 *)(data + r->offset[k]) + (Eight){0};
+    for (u32 g = 0; g < lanes; g += GROUP) put_eight(d + k * lanes + g, &v);
   }
 }
 
@@ -153,10 +158,11 @@ INLINE bool store(Warp *w, const Insn *i, u32 lanes, bool indexed) {
   Rows r;
   if (!(indexed ? find_indexed(w, i, lanes, &g, &r) : find_rows(w, i, lanes, &g, &r))) return false;
   const u32 *v = SRC(u32, i->d);
-  for (u32 k = 0; k < LANES / lanes; k++)
-    if (!r.step[k] || (k && r.offset[k] <= last_of(&r, k - 1))) return false;
+  if (!r.step) return false;
+  for (u32 k = 1; k < LANES / lanes; k++)
+    if (r.offset[k] <= last_of(&r, k - 1)) return false;
   announce_write_rows(w, i, &g, &r);
-  for (u32 k = 0; k < LANES / lanes; k++) memcpy(g.data + r.offset[k], v + k * lanes, 4 * lanes);
+  for (u32 k = 0; k < LANES / lanes; k++) copy_row(g.data + r.offset[k], v + k * lanes, lanes);
   return true;
 }
 
