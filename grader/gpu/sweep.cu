@@ -289,11 +289,12 @@ __device__ float exponential(float x, float, float)
     return x;
 }
 
-// Two conversions.
-__device__ u32 convert(u32 x, u32, u32)
+// Two conversions. What is between them keeps ptxas from leaving out one that undoes the other.
+__device__ u32 convert(u32 x, u32 a, u32)
 {
     float real;
     asm volatile("cvt.rn.f32.u32 %0, %1;" : "=f"(real) : "r"(x));
+    real = __uint_as_float(__float_as_uint(real) ^ a);
     asm volatile("cvt.rzi.u32.f32 %0, %1;" : "=r"(x) : "f"(real));
     return x;
 }
@@ -342,7 +343,7 @@ KERNEL(issue)
 #pragma unroll
             for (u32 c = 0; c < CHAINS / 2; ++c) {
                 x[c] = fmaf(x[c], a, b);
-                asm volatile("xor.b32 %0, %0, %1;" : "+r"(n[c]) : "r"(size));
+                n[c] = t % 2 ? n[c] + stride : n[c] ^ size;
             }
         }
     }

@@ -40,6 +40,10 @@ FORMAT = 1
 SCHEDULERS = 4
 """Schedulers of a multiprocessor: CUDA C++ Programming Guide, compute capabilities 7.0 to 12.0."""
 
+MOST_ISSUED = 1.1
+"""The largest ratio of the rate of a class of instructions to the rate of issue. A larger one shows
+that the assembler left out instructions of a microbenchmark."""
+
 SIGNIFICANT = 6
 """Digits of a stored number."""
 
@@ -96,7 +100,7 @@ def machine_of(
     """Return the parameters that follow from the points of a sweep; `launch` is 0.
 
     Raises:
-        LabFault: a point is missing, or the longer launch did not take longer.
+        LabFault: a point is missing, the longer launch did not take longer, or no GPU has a rate.
     """
 
     def slope(name: str) -> float:
@@ -113,6 +117,9 @@ def machine_of(
     rates = {name: 1 / slope(name) for name in (*_SAME, *ARITHMETIC, "atomic_shared")}
     rates["atomic_global"] = 1 / slope("atomic_global")
     rates["atomic_global_same"] = 1 / slope("atomic_global_same")
+    for name in ARITHMETIC:
+        if rates[name] > MOST_ISSUED * rates["issue"]:
+            raise LabFault(f"the point `{name}` ran more instructions than can be issued")
     turns = (slope("atomic_shared_same") - slope("atomic_shared")) / (_LANES - 1)
     rates["atomic_shared_same"] = 1 / max(turns, slope("atomic_shared") / _LANES)
     latencies = {name: slope(f"{name} latency") for name in (*_LATENCIES, *ARITHMETIC)}

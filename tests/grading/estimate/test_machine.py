@@ -58,6 +58,14 @@ def test_times_that_do_not_grow_are_refused() -> None:
         derived(points)
 
 
+def test_a_rate_that_no_gpu_has_is_refused() -> None:
+    """As of a microbenchmark of which the assembler left something out."""
+    points = points_of(a_machine())
+    points["conversion"] = [[1e6, 1e-9], [2e6, 2e-9]]
+    with pytest.raises(LabFault, match="`conversion` ran more instructions than can be issued"):
+        derived(points)
+
+
 @pytest.fixture(scope="module")
 def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
     kernels = tuple(
