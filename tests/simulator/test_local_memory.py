@@ -9,9 +9,10 @@ from grader.simulator.core.bindings import core
 from grader.simulator.decode.dataflow import LocalAccesses, has_local
 from grader.simulator.decode.followed import followed_loads
 from grader.simulator.decode.module import decode
+from grader.simulator.ptx import source_map
 from grader.simulator.ptx.model import Function
 from grader.simulator.ptx.parser import parse
-from grader.simulator.ptx.source_map import with_source_lines
+from grader.simulator.ptx.source_map import is_copy, with_source_lines
 
 HEAD = """\
 .version 9.0
@@ -127,6 +128,22 @@ def test_kernel_without_local_memory_gets_no_shadow_instructions() -> None:
     assert {"shadow_load", "shadow_store"} <= set(execs(ARRAY))
     functions = parse(compile_source(other + PLAIN, "k.cu").debug_ptx).functions
     assert has_local(functions.values()) and not has_local([functions["k"]])
+
+
+def test_another_kernel_with_many_calls_takes_no_lines_away(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Copies of a header's functions are limited: the kernel that is launched has them first."""
+    monkeypatch.setattr(source_map, "MAX_COPIES", 4)
+    many = b"  atomicAdd(p, 1);\n" * 5
+    text = b'extern "C" __global__ void other(int *p) {\n' + many + b"}\n"
+    text += b'extern "C" __global__ void k(int *p) { atomicAdd(p, 1); }\n'
+    functions = with_source_lines(parse(compile_source(text, "k.cu").debug_ptx), "k")
+    called = {o for i in functions["k"].body for o in i.operands if o in functions}
+    copies = list(filter(is_copy, called))
+    assert copies
+    lines = {i.location.line for name in copies for i in functions[name].body}
+    assert lines == {text.count(b"\n")}
 
 
 def test_library_code_is_told_from_intrinsics() -> None:

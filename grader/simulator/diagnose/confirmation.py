@@ -20,6 +20,7 @@ from dataclasses import replace
 
 from grader.launch import Launch
 from grader.simulator.core import bindings as c
+from grader.simulator.core.memory import RESERVED_BYTES
 from grader.simulator.core.run import Limits, Machine, Raw
 from grader.simulator.decode.blocks import reachable, successors
 from grader.simulator.decode.control_flow import BARRIER, ORDERS, WARPSYNC
@@ -33,7 +34,9 @@ from grader.simulator.diagnose.races import (
     PASSED_BY,
     SAME_VALUE,
     STORE,
+    UNUSUAL,
     UNWAITED,
+    WITHIN_WARP,
     Report,
 )
 from grader.simulator.ptx.model import Instruction, function_name
@@ -279,3 +282,37 @@ def without_strays(reports: list[Report]) -> list[Report]:
     arrays = [r for r in reports if r.kind == c.INVALID and r.target.space == "local"]
     known = {r.pc for r in arrays if r.target.size}
     return [r for r in reports if r not in arrays or r.target.size or r.pc not in known]
+
+
+def without_library_races(
+    reports: list[Report], image: Image, reserved: int | None
+) -> list[Report]:
+    """The reports without races of a library in the shared memory that the system reserves.
+
+    Tiles of more than a warp exchange values there. Their barriers order less than the manual asks
+    for, and no change of the student's code can order more.
+
+    Args:
+        reports: the reports.
+        image: the decoded kernel.
+        reserved: the offset of that memory in the window of shared memory; None if there is none.
+    """
+    if reserved is None:
+        return reports
+
+    def is_library_race(r: Report) -> bool:
+        inside = r.target.space == "shared" and reserved <= r.address < reserved + RESERVED_BYTES
+        racing = inside and r.kind in (c.RACE, c.LOST_UPDATE)
+        return racing and all(image.instructions[pc].via for pc in (r.pc, r.pc2))
+
+    return [r for r in reports if not is_library_race(r)]
+
+
+def without_warp_level(reports: list[Report]) -> list[Report]:
+    """The reports with races within a warp as races of the block, where warps race too.
+
+    The lanes of a warp then need the same barrier as the warps.
+    """
+    if not any(r.kind == c.RACE and not r.has(UNUSUAL) for r in reports):
+        return reports
+    return [replace(r, flags=r.flags & ~WITHIN_WARP) if r.kind == c.RACE else r for r in reports]

@@ -12,11 +12,17 @@ from typing import Any
 from grader.compile.program import Parameter
 from grader.launch import Array, Finding, Launch
 from grader.simulator.core import bindings as c
-from grader.simulator.core.memory import GRID_REGISTERS
+from grader.simulator.core.memory import GRID_REGISTERS, RESERVED
 from grader.simulator.core.run import Raw
 from grader.simulator.decode.memory import GLOBAL, LOCAL, SHARED
 from grader.simulator.decode.module import Image
-from grader.simulator.diagnose.confirmation import explained, returned_by, without_strays
+from grader.simulator.diagnose.confirmation import (
+    explained,
+    returned_by,
+    without_library_races,
+    without_strays,
+    without_warp_level,
+)
 from grader.simulator.diagnose.kernel_code import kernel_code
 from grader.simulator.diagnose.messages import (
     BARRIER_KINDS,
@@ -38,7 +44,6 @@ from grader.simulator.diagnose.races import (
     SAME_VALUE,
     STORE,
     UNKNOWN_BUFFER,
-    UNUSUAL,
     WITHIN_WARP,
     Gap,
     Report,
@@ -88,10 +93,11 @@ class Explainer:
         """
         reports = [self._report(r) for r in self.raw.reports]
         reports = [r for r in reports if doubts is None or not doubts(r)]
+        reports = without_library_races(reports, self.image, self.raw.shared.offset(RESERVED))
         if any(r.kind in (c.DIVERGENCE, c.DEADLOCK, c.WARP_STUCK) for r in reports):
             # released from such a barrier, threads miss others too
             reports = [r for r in reports if r.kind != c.EARLY_EXIT]
-        reports = _without_warp_level(reports)
+        reports = without_warp_level(reports)
         self.contended = self._contended_stores(reports)
         self.out_of_bounds = frozenset(
             (r.pc, r.target.name) for r in reports if r.kind == c.INVALID
@@ -336,16 +342,6 @@ class Explainer:
         if not r.has(IN_FLIGHT):
             hazard = self.code.order.hazard(write, read, warp=bool(r.has(WITHIN_WARP)))
         return (r if r.has(STORE) == (hazard == "WAR") else r.swapped()), hazard
-
-
-def _without_warp_level(reports: list[Report]) -> list[Report]:
-    """The reports with races within a warp as races of the block, where warps race too.
-
-    The lanes of a warp then need the same barrier as the warps.
-    """
-    if not any(r.kind == c.RACE and not r.has(UNUSUAL) for r in reports):
-        return reports
-    return [replace(r, flags=r.flags & ~WITHIN_WARP) if r.kind == c.RACE else r for r in reports]
 
 
 def _allocation(offset: int, size: int) -> Target:

@@ -272,7 +272,12 @@ def plain_name(symbol: str) -> str:
 
 
 def function_name(symbol: str) -> str:
-    """The name of a function in the source: `_ZN2ns4swapIiEEvRT_S2_` is swap."""
+    """The name of a function in the source: `_ZN2ns4swapIiEEvRT_S2_` is swap.
+
+    A lambda, and what else is local to a function, has the name of that function.
+    """
+    while symbol.startswith("_ZZ"):
+        symbol = symbol.replace("_ZZ", "_Z", 1)
     name, at, depth = symbol, 2 + symbol.startswith("_ZN"), 0
     if not symbol.startswith("_Z"):
         return symbol

@@ -40,7 +40,22 @@ def with_source_lines(module: Module, kernel: str) -> dict[str, Function]:
     sites: Sequence[CallSite] = ()
     if any(_has_unknown_site(f, own) for f in module.functions.values()):
         sites = [site for site in call_sites(module.sections) if site.file == own]
-    return _Relocation(module.functions, own, checked, names, sites).functions
+    called_first = _called_first(module.functions, kernel)
+    return _Relocation(called_first, own, checked, names, sites).functions
+
+
+def _called_first(functions: Mapping[str, Function], kernel: str) -> dict[str, Function]:
+    """The functions, those that a kernel calls first: copies are limited in number."""
+    order, work = {kernel: functions[kernel]}, [kernel]
+    while work:
+        body = functions[work.pop()].body
+        named = dict.fromkeys(
+            o for i in body if i.op.startswith(("call", "mov")) for o in i.operands
+        )
+        new = {name: functions[name] for name in named if name in functions and name not in order}
+        order |= new
+        work += new
+    return {**order, **functions}
 
 
 def _has_unknown_site(f: Function, own: int) -> bool:

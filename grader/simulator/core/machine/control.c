@@ -72,9 +72,30 @@ static u32 left_frame(const Warp *w, u32 function, u32 parent) {
   return w->frames;
 }
 
+/* The frame that other lanes of the same call are in; NULL if there is none. Lanes that come later join them,
+ * so that all of them execute together what exchanges registers there. A lane joins once: what a variable
+ * without a value holds, and whether it has one, is that of the frame's start. */
+static Frame *frame_of_call(Warp *w, u32 lanes, u32 parent, u32 call) {
+  for (u32 k = parent == NO_FRAME ? w->frames : parent + 1; k < w->frames; k++) {
+    Frame *f = &w->frame[k];
+    if (f->parent == parent && f->call == call && f->lanes && !(f->entered & lanes)) return f;
+  }
+  return NULL;
+}
+
+static const Frame *join(Warp *w, Frame *f, u32 function, u32 lanes) {
+  f->lanes |= lanes;
+  f->entered |= lanes;
+  announce_frame_pushed(w, f->local, w->launch->function[function].local, lanes);
+  make_runnable(w, (u32)(f - w->frame), 0, lanes);
+  return f;
+}
+
 /* A frame for `lanes` in `function`; NULL when the stack is full. */
 static const Frame *push(Warp *w, u32 function, u32 lanes, u32 parent, u32 ret, u32 call) {
   const Function *fn = &w->launch->function[function];
+  Frame *others = frame_of_call(w, lanes, parent, call);
+  if (others && others->function == function) return join(w, others, function, lanes);
   u32 number = left_frame(w, function, parent);
   bool is_new = number == w->frames;
   u32 used = is_new ? w->arena_used : w->frame[number].registers;
@@ -92,7 +113,7 @@ static const Frame *push(Warp *w, u32 function, u32 lanes, u32 parent, u32 ret, 
     return NULL;
   }
   Frame *f = &w->frame[number];
-  *f = (Frame){.function = function, .parent = parent, .return_block = ret, .lanes = lanes,
+  *f = (Frame){.function = function, .parent = parent, .return_block = ret, .lanes = lanes, .entered = lanes,
                .registers = used, .local = local, .params = params, .call = call};
   f->masks = used + ((fn->registers + 31) & ~31u);
   f->bits = f->masks + ((fn->blocks * 4 + 31) & ~31u);
@@ -148,7 +169,8 @@ static void leave(Warp *w, u32 frame, u32 mask, bool exits) {
   pop_empty_frames(w);
 }
 
-/* Lanes that returned while others of their call wait elsewhere: they go on when no other lane can. */
+/* Lanes that returned while others of their call wait elsewhere: they go on when no other lane can, or when
+ * the others may wait for them (see `let_returned_go`). */
 static bool release_returned(Warp *w) {
   for (u32 k = w->frames; k-- > 1;)
     if (w->frame[k].returned) {
@@ -282,6 +304,13 @@ static u64 turn_of(const Warp *w) {
   return n->schedule ? 1 + r % (2u << (r >> 16) % 6) : STEPS_A_TURN;
 }
 
+/* At the end of a turn: lanes that returned go on while others of their call run, who may spin until these
+ * give a lock back. */
+static void let_returned_go(Warp *w) {
+  if (!w->launch->may_wait || (w->launch->schedule && w->turns & FULL >> (LANES - TURNS_OF_A_FRAME))) return;
+  while (release_returned(w)) {}
+}
+
 enum Outcome run_warp(Warp *w) {
   u64 before = w->turn_began = w->steps;
   w->turn_ends = before + turn_of(w);
@@ -313,6 +342,7 @@ enum Outcome run_warp(Warp *w) {
     bool late = exact && is_late(w->worker, BLOCKS_A_LOOK);
     if (w->steps < w->turn_ends && !w->worker->stop && !late) continue;
     w->turns++;
+    let_returned_go(w);
     w->cta->steps += w->steps - before;
     return w->worker->stop ? STOPPED : ROTATE;
   }

@@ -15,6 +15,7 @@ typedef struct Rows Rows;       /* rows.h */
 typedef struct {
   u32 function, parent, return_block;
   u32 lanes, returned;          /* in it and not returned; returned and waiting for the others */
+  u32 entered;                  /* all that ever came to it */
   u32 pending_blocks;           /* how many basic blocks have a non-empty mask */
   u32 registers, masks, bits;   /* offsets in the warp's arena */
   u32 local, params;            /* offsets in a lane's stack and parameter area */
