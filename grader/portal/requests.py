@@ -38,8 +38,9 @@ FRAME_COOKIE = "warpgrade-frame"
 """The session that began in a frame of a learning platform. Browsers send it in that frame, where
 they do not send the other; what protects forms there is their token and `Origin`."""
 
-VIEW_COOKIE = "warpgrade-view"
-"""The student as whom one of the staff looks. It gives no right: each request asks the table."""
+VIEW_COOKIES = {COOKIE: "warpgrade-view", FRAME_COOKIE: "warpgrade-frame-view"}
+"""The student as whom one of the staff looks, in each kind of session. It gives no right: each
+request asks the table."""
 MAX_SHOWN = 1 << 18
 """Characters of a field that are shown again when a form is refused: those of a whole source."""
 MAX_BODY = 9 << 20
@@ -193,7 +194,8 @@ def visitor_of(request: Request) -> Visitor | None:
         return None
     if cookie == FRAME_COOKIE:
         allow_frames(request, site.platform_origins)
-    viewed = _viewed(request, person)
+    request.state.session_cookie = cookie
+    viewed = _viewed(request, person, VIEW_COOKIES[cookie])
     return Visitor(
         viewed or person, session, form_token=site.form_token(session),
         viewer=person if viewed else None,
@@ -205,9 +207,9 @@ def allow_frames(request: Request, origins: Iterable[str]) -> None:
     request.state.frames = tuple(origins)
 
 
-def _viewed(request: Request, person: Person) -> Person | None:
+def _viewed(request: Request, person: Person, cookie: str) -> Person | None:
     """Return the student as whom a person looks, if the person teaches that student."""
-    who = unquote(request.cookies.get(VIEW_COOKIE, ""))
+    who = unquote(request.cookies.get(cookie, ""))
     right = right_of(person, "view_as")
     student = site_of(request).people.person(f"student:{who}") if who and right else None
     if student is None or right is None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Annotated
+from urllib.parse import quote
 
 from fastapi import APIRouter, Cookie, Depends, Form, HTTPException, Query, Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
@@ -16,12 +17,12 @@ from grader.gradebook.people import (
     Person,
     comparable_address,
 )
-from grader.portal.lti.cookies import drop_framed_cookie
+from grader.portal.lti.cookies import add_framed_cookie, drop_framed_cookie
 from grader.portal.openid import FLOW_SECONDS, OpenId, ProviderFault
 from grader.portal.requests import (
     COOKIE,
     FRAME_COOKIE,
-    VIEW_COOKIE,
+    VIEW_COOKIES,
     Visitor,
     address_of,
     is_id,
@@ -78,8 +79,27 @@ def start_session(site: Site, person: Person, to: str = "/") -> Response:
         httponly=True, samesite="lax", secure=site.url.startswith("https:"),
     )  # fmt: skip
     drop_framed_cookie(answer, site.url, FRAME_COOKIE)
-    answer.delete_cookie(VIEW_COOKIE)  # of whoever looked as a student in this browser before
+    end_views(site, answer)  # of whoever looked as a student in this browser before
     return answer
+
+
+def start_view(request: Request, answer: Response, student: str) -> None:
+    """Have this session look as a student, in the kind of page that it is used in."""
+    site, who = site_of(request), quote(student, safe="")
+    if request.state.session_cookie == FRAME_COOKIE:
+        life = int(SESSION_LIFE.total_seconds())
+        add_framed_cookie(answer, site.url, VIEW_COOKIES[FRAME_COOKIE], who, life)
+        return
+    answer.set_cookie(
+        VIEW_COOKIES[COOKIE], who, httponly=True, samesite="lax",
+        secure=site.url.startswith("https:"),
+    )  # fmt: skip
+
+
+def end_views(site: Site, answer: Response) -> None:
+    """Have no session of this browser look as a student."""
+    answer.delete_cookie(VIEW_COOKIES[COOKIE])
+    drop_framed_cookie(answer, site.url, VIEW_COOKIES[FRAME_COOKIE])
 
 
 @router.get("/sign-in", name="sign_in")
@@ -194,7 +214,7 @@ def sign_out(request: Request, me: Signed, form: Text) -> Response:
     # Else "Back" shows the next one at this machine what the browser has kept.
     answer = RedirectResponse("/sign-in", 303, {"Clear-Site-Data": '"cache"'})
     answer.delete_cookie(COOKIE)
-    answer.delete_cookie(VIEW_COOKIE)
+    end_views(site_of(request), answer)
     drop_framed_cookie(answer, site_of(request).url, FRAME_COOKIE)
     return answer
 

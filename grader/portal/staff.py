@@ -12,13 +12,13 @@ from grader.gradebook.policy import Release
 from grader.gradebook.values import Entry, ExtensionRow
 from grader.portal.history import history_of
 from grader.portal.requests import (
-    VIEW_COOKIE,
     Visitor,
     require_form,
     require_student,
     site_of,
     visitor,
 )
+from grader.portal.signin import end_views, start_view
 from grader.portal.work import (
     handed_lines,
     lab_line,
@@ -89,10 +89,7 @@ def view_as(request: Request, me: Signed, student: str, form: Text) -> Response:
     site = site_of(request)
     person_of(site, student)
     answer = RedirectResponse("/", 303)
-    answer.set_cookie(
-        VIEW_COOKIE, quote(student, safe=""), httponly=True, samesite="lax",
-        secure=site.url.startswith("https:"),
-    )  # fmt: skip
+    start_view(request, answer, student)
     return answer
 
 
@@ -102,7 +99,7 @@ def end_view(request: Request, me: Signed, form: Text) -> Response:
     require_form(request, form, me)
     viewed = me.viewer is not None
     answer = _to_student(me.person.student) if viewed else RedirectResponse("/", 303)
-    answer.delete_cookie(VIEW_COOKIE)
+    end_views(site_of(request), answer)
     return answer
 
 

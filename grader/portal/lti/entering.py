@@ -26,7 +26,7 @@ from grader.portal.requests import (
     require_own_origin,
     site_of,
 )
-from grader.portal.signin import start_session
+from grader.portal.signin import end_views, start_session
 from grader.portal.site import Site
 
 router = APIRouter(include_in_schema=False)
@@ -76,6 +76,7 @@ def enter(request: Request, number: int, person: Person, lab: str) -> Response:
     answer = HTMLResponse(site.page("lti_enter.html", me=None, to=to, key=key), headers=NO_STORE)
     life = int(SESSION_LIFE.total_seconds())
     secret = site.people.new_session(person.who)
+    end_views(site, answer)
     add_framed_cookie(answer, site.url, FRAME_COOKIE, secret, life)
     return answer
 

@@ -211,6 +211,22 @@ def test_labs_are_chosen_in_the_frame_and_sent_back(
     assert [set(fields) for fields in platform.posted] == [{"JWT"}]
 
 
+def test_staff_see_the_course_as_a_student_in_the_frame(
+    browser: webdriver.Chrome, course: Served, platform: Platform
+) -> None:
+    show(browser, course, platform, "lead")
+    until_shown(browser, title_of(course))
+    browser.find_element(By.LINK_TEXT, "Ada Lovelace").click()
+    until_shown(browser, "See the course as Ada Lovelace", "button")
+    browser.find_element(By.XPATH, "//button[text()='See the course as Ada Lovelace']").click()
+    until_shown(browser, "You see what Ada Lovelace sees", ".viewed")
+    browser.find_element(By.LINK_TEXT, title_of(course)).click()
+    until_shown(browser, "You see what Ada Lovelace sees", ".viewed")
+    browser.find_element(By.CSS_SELECTOR, ".viewed button").click()
+    until_shown(browser, "See the course as Ada Lovelace", "button")
+    assert not browser.find_elements(By.CLASS_NAME, "viewed")
+
+
 def test_a_refusal_is_readable_in_a_frame(
     browser: webdriver.Chrome, course: Served, platform: Platform
 ) -> None:
