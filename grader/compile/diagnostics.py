@@ -201,7 +201,7 @@ def with_unknown_headers(fault: StudentFault, unknown: tuple[str, ...]) -> Stude
     """Say of an undefined name that a header which is not here may declare it."""
     if not unknown:
         return fault
-    names = ", ".join(dict.fromkeys(unknown))
+    names = ", ".join(f"`{name}`" for name in dict.fromkeys(unknown))
     hint = f"if {names} declares it, write it in this file: device code cannot include that"
     if any(name.startswith("curand") for name in unknown):
         hint = "cuRAND's headers are the grader's extra `curand`, which is not installed here"

@@ -313,7 +313,7 @@ def test_other_fatal_errors_are_of_the_text(log: str) -> None:
 
 @pytest.mark.parametrize(
     ("header", "words"),
-    [("curand_kernel.h", "the grader's extra `curand`"), ("mine.h", "if mine.h declares it")],
+    [("curand_kernel.h", "the grader's extra `curand`"), ("mine.h", "if `mine.h` declares it")],
 )
 def test_undefined_name_of_a_missing_header_says_so(header: str, words: str) -> None:
     finding = Finding("compile-error", "error", 'identifier "x" is undefined', file="k.cu", line=2)

@@ -58,6 +58,13 @@ def passes_on(i: Instruction) -> bool:
     return copies_value(i) or masks_bits(i)
 
 
+def cuts_off(i: Instruction, width: int) -> bool:
+    """Whether an instruction takes the low bytes of a value of so many bytes."""
+    if not i.op.startswith("and") or i.operands[-1] not in ("255", "65535"):
+        return False
+    return width > (1 if i.operands[-1] == "255" else 2)
+
+
 def followed_loads(f: Function) -> frozenset[int]:
     """The loads, by id, from shared or global memory whose value is followed to its use.
 
@@ -83,7 +90,8 @@ def moving_loads(f: Function) -> tuple[frozenset[int], frozenset[int]]:
         users = list(_users(uses, vector(i.operands[0])))
         if not all(passes_on(u) or is_store for u, is_store in users):
             continue
-        if any(masks_bits(u) for u, _ in users):
+        width = TYPE_BYTES.get(i.op.split(".")[-1], 0)
+        if any(masks_bits(u) or cuts_off(u, width) for u, _ in users):
             followed.add(id(i))
         elif users:
             groups[key].append(i)
