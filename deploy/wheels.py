@@ -118,7 +118,8 @@ def zig(processor: str) -> dict[str, str]:
         raise BuildError("the package ziglang is not installed: pip install '.[wheels]'")
     program = Path(found.submodule_search_locations[0]) / "zig"
     compiler = f"{shlex.quote(str(program))} cc -target {processor}-linux-gnu.{GLIBC}"
-    return {"CC": compiler, "CFLAGS": "-g0 -w", "LDFLAGS": "-Wl,-s"}
+    tables = "-fno-unwind-tables -fno-asynchronous-unwind-tables"  # nothing is thrown in C
+    return {"CC": compiler, "CFLAGS": f"-g0 -w {tables}", "LDFLAGS": "-Wl,-s,--hash-style=gnu"}
 
 
 def audit(wheel: Path) -> Iterator[str]:
