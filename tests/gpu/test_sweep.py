@@ -239,6 +239,7 @@ def test_the_sweep_measures_this_gpu(row: Any) -> None:
     )
     rates, known = machine.rates, machine.latencies
     assert rates["issue"] <= 1.1 * (rates["fma32"] + rates["int32"])
+    assert rates["fma32"] <= 1.1 * rates["issue"]
     assert known["shared"] < known["l2"] < known["dram"] and known["l1"] < known["l2"]
     assert rates["read"] < rates["l2"]
     row(

@@ -40,7 +40,7 @@ FORMAT = 1
 SCHEDULERS = 4
 """Schedulers of a multiprocessor: CUDA C++ Programming Guide, compute capabilities 7.0 to 12.0."""
 
-MOST_ISSUED = 1.1
+MOST_ISSUED = 1.5
 """The largest ratio of the rate of a class of instructions to the rate of issue. A larger one shows
 that the assembler left out instructions of a microbenchmark."""
 
