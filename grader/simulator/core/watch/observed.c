@@ -5,16 +5,19 @@
 
 enum { MOST_EARLIER = 4 };
 
+static bool writes_strongly(const Node *n) { return n->access == UPDATES || n->access == STORES; }
+
 /* Whether a strong read, or a read-modify-write, observed a strong write: itself, or through the
  * read-modify-writes between. */
 static bool saw(const Node *z, const Node *n) {
-  if (n->version < z->chain || (n->access != UPDATES && n->access != STORES)) return false;
+  if (n->version < z->chain || !writes_strongly(n)) return false;
   return z->access == PEEKS ? n->version <= z->version : z->access == UPDATES && n->version < z->version;
 }
 
 /* Whether what observed the write precedes this access. */
 static bool observed(const Visit *v, const Node *n) {
   const Ledger *g = ledger_of(v->w->worker);
+  if (!writes_strongly(n)) return false; /* most accesses are plain, and the lists may be long */
   for (u32 at = v->head->readers; at; at = g->node[at - 1].next)
     if (saw(&g->node[at - 1], n) && any_before(v, &g->node[at - 1])) return true;
   for (u32 at = v->head->writers; at; at = g->node[at - 1].next) {
