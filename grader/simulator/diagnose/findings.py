@@ -94,6 +94,7 @@ class Explainer:
         reports = [self._report(r) for r in self.raw.reports]
         reports = [r for r in reports if doubts is None or not doubts(r)]
         reports = without_library_races(reports, self.image, self.raw.shared.offset(RESERVED))
+        reports = [r for r in reports if not (r.kind == c.LOST_UPDATE and self._stores_for(r.pc))]
         if any(r.kind in (c.DIVERGENCE, c.DEADLOCK, c.WARP_STUCK) for r in reports):
             # released from such a barrier, threads miss others too
             reports = [r for r in reports if r.kind != c.EARLY_EXIT]
@@ -288,6 +289,14 @@ class Explainer:
         function = self.image.functions[self.image.owner[pc]].name
         own = not self.image.instructions[pc].via and not is_copy(function)
         return reads and not own and not self.launch.cooperative
+
+    def _stores_for(self, pc: int) -> bool:
+        """Whether a store is in a header's function that stores for its caller.
+
+        What the caller made of the value that it read before, or waited for with it, is not known
+        there. The other variant has the function inlined.
+        """
+        return is_copy(self.image.functions[self.image.owner[pc]].name)
 
     def _may_have_returned(self, r: Report) -> bool:
         """Whether a return may precede a barrier: else threads that left passed it by."""

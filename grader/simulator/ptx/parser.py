@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import lru_cache
 
 from grader.simulator.ptx.model import (
@@ -44,6 +45,9 @@ _RANGE = re.compile(r"([$%\w]+)<(\d+)>")
 _INSTRUCTION = re.compile(r"(?:@(!?)\s*([$%\w]+)\s+)?([a-z_][\w.:]*)\s*(.*)$", re.S)
 
 _OPERAND = re.compile(r"\s*+(\{[^}]*\}|\[[^\]]*\]|\([^)]*\)|[^,{}\[\]()]+)\s*(?:,|$)")
+
+MAX_INLINED = 64
+"""The most calls within calls that a location follows."""
 
 _LOC = re.compile(
     r"\.loc\s+(\d+)\s+(\d+)\s+(\d+)(?:.*?function_name\s+([$\w]+)(?:\s*\+\s*\d+)?"
@@ -159,6 +163,7 @@ class _Body:
     def __init__(self, function: Function) -> None:
         self.function = function
         self.location = Location()
+        self.sites: dict[Location, tuple[Location, int]] = {}
         self.used: int | None = None
         self.scopes: list[list[str]] = [[]]
         self.unique: dict[str, list[str]] = {}
@@ -176,7 +181,7 @@ class _Body:
             if kind == "text":
                 self.statement(match["text"].strip())
             elif kind == "loc":
-                self.location = _location(match["loc"])
+                self.location = self.inlined(_location(match["loc"]))
                 self.function.line = self.function.line or self.location.line
             elif kind == "label":
                 self.label(match["label"])
@@ -188,6 +193,14 @@ class _Body:
                     self.unique[name].pop()
                 if not self.scopes:
                     return at
+
+    def inlined(self, at: Location) -> Location:
+        """The location with those that lead to it: each call site is a location before it."""
+        known, depth = self.sites.get(at.inlined, (at.inlined, 0)) if at.inlined else (None, 0)
+        if depth < MAX_INLINED:
+            at = replace(at, inlined=known)
+        self.sites[Location(at.file, at.line, at.column)] = at, depth + 1
+        return at
 
     def label(self, name: str) -> None:
         """Enter a label of the next instruction."""
