@@ -35,9 +35,9 @@ from typing import Any
 import numpy as np
 
 from grader.compile.program import Program
-from grader.compile.source import compile_source
 from grader.launch import Argument, Array, Launch, Scalar, Texture, Trace
 from grader.simulator.simulate import simulate
+from tests.trusted import compiled_here
 
 _CASE = re.compile(r"^// kernel (\w+) (.*)$")
 _LINE = re.compile(r"^// (in|out|inout|value|global) (\w+) (\w+) = (.*)$")
@@ -186,7 +186,7 @@ def _dims(text: str) -> tuple[int, int, int]:
 
 @cache
 def compiled(path: Path) -> Program:
-    return compile_source(path.read_bytes(), path.name)
+    return compiled_here(path)
 
 
 def cases(path: Path) -> Iterator[Case]:

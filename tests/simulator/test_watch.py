@@ -20,6 +20,7 @@ from grader.launch import Finding, Trace
 from grader.simulator.simulate import Variants, simulate
 from tests.fuzz.corpus import Spec, read
 from tests.simulator.test_threads import facts
+from tests.trusted import compiled_here
 
 WATCH = Path(__file__).parents[1] / "watch"
 KERNELS = sorted(WATCH.glob("*/*.cu"))
@@ -28,7 +29,7 @@ EXPECT = re.compile(r"^// expect: (.*)$", re.M)
 
 @cache
 def program(path: Path) -> Program:
-    return compile_source(path.read_bytes(), path.name)
+    return compiled_here(path)
 
 
 def trace(path: Path, threads: int = 1) -> Trace:
@@ -90,6 +91,14 @@ def test_findings_are_the_same_for_any_number_of_threads(kernel: tuple[str, Run]
         spec = replace(spec, grid=(3, 1, 1))
     one, three = (facts(run(spec, threads)) for threads in (1, 3))
     assert one == three
+
+
+@pytest.mark.parametrize("name", ["array_used_again", "async_copy_not_waited_for"])
+def test_a_kernel_compiled_here_is_the_one_of_a_child(name: str) -> None:
+    path = WATCH / "race" / f"{name}.cu"
+    here = compiled_here(path, cache=None)
+    child = compile_source(path.read_bytes(), path.name, cache=None)
+    assert replace(here, seconds=0) == replace(child, seconds=0)
 
 
 def test_every_kernel_states_its_expected_findings() -> None:
