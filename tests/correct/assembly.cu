@@ -1,0 +1,144 @@
+// Inline assembly and intrinsics, compared with NumPy.
+
+#include <cuda_fp16.h>
+#include <cuda_bf16.h>
+#include <cstdint>
+#include <mma.h>
+// kernel bits grid 1 block 64
+// in x uint32 = (np.arange(64) * 2654435761 + 12345).astype(np.uint64) % 2**32
+// out y uint32 = [(int(v) >> 5) & 0x7f for v in x]
+// out z uint32 = [(int(v) & ~(0xff << 8)) | ((i & 0xff) << 8) for i, v in enumerate(x)]
+// out w uint32 = [int(format(int(v), '032b')[::-1], 2) for v in x]
+extern "C" __global__ void bits(const unsigned *x, unsigned *y, unsigned *z, unsigned *w) {
+  int t = threadIdx.x; unsigned v = x[t], r;
+  asm("bfe.u32 %0, %1, 5, 7;" : "=r"(r) : "r"(v)); y[t] = r;
+  asm("bfi.b32 %0, %1, %2, 8, 8;" : "=r"(r) : "r"(t), "r"(v)); z[t] = r;
+  w[t] = __brev(v);
+}
+// kernel sbfe grid 1 block 32
+// in x int32 = np.arange(32) * 123456789 % 2000000007 - 1000000000
+// out y int32 = [((int(v) >> 12) & 0xff) - (256 if (int(v) >> 12) & 0x80 else 0) for v in x]
+extern "C" __global__ void sbfe(const int *x, int *y) {
+  int r; asm("bfe.s32 %0, %1, 12, 8;" : "=r"(r) : "r"(x[threadIdx.x])); y[threadIdx.x] = r;
+}
+// kernel lop grid 1 block 32
+// in x uint32 = np.arange(32) * 77777777 % 4294967291
+// out y uint32 = [(int(v) & 0x0f0f0f0f) ^ 0x12345678 for v in x]
+extern "C" __global__ void lop(const unsigned *x, unsigned *y) {
+  unsigned r; asm("lop3.b32 %0, %1, %2, %3, 0x6a;" : "=r"(r) : "r"(0x12345678), "r"(0x0f0f0f0f), "r"(x[threadIdx.x]));
+  asm("lop3.b32 %0, %1, %2, %3, 0x6a;" : "=r"(r) : "r"(0x0f0f0f0f), "r"(x[threadIdx.x]), "r"(0x12345678)); y[threadIdx.x] = r;
+}
+// kernel funnel grid 1 block 40
+// out y uint32 = [((0x123456789abcdef0 << min(i & 31, 31)) >> 32) & 0xffffffff for i in range(40)]
+// out z uint32 = [(0x123456789abcdef0 >> min(i, 32)) & 0xffffffff for i in range(40)]
+extern "C" __global__ void funnel(unsigned *y, unsigned *z) {
+  y[threadIdx.x] = __funnelshift_l(0x9abcdef0, 0x12345678, threadIdx.x);
+  z[threadIdx.x] = __funnelshift_rc(0x9abcdef0, 0x12345678, threadIdx.x);
+}
+// kernel dots grid 1 block 32
+// out y int32 = [5 + sum((((i + k) % 128)) * (k - 2) for k in range(4)) for i in range(32)]
+extern "C" __global__ void dots(int *y) {
+  int a = 0, b = 0, i = threadIdx.x;
+  for (int k = 0; k < 4; ++k) { a |= ((i + k) % 128) << 8 * k; b |= ((k - 2) & 0xff) << 8 * k; }
+  y[i] = __dp4a(a, b, 5);
+}
+// kernel find grid 1 block 32
+// out y int32 = [(lambda bits: bits[i] if i < len(bits) else -1)([k for k in range(32) if 0xA5A5F00F >> k & 1]) for i in range(32)]
+extern "C" __global__ void find(int *y) { y[threadIdx.x] = __fns(0xA5A5F00F, 0, threadIdx.x + 1); }
+// kernel wide grid 1 block 32
+// out y int64 = [(i * 1000003) * -77777 + (1 << 40) for i in range(32)]
+// out z uint32 = [(((i * 1000003) * 4000000000) >> 32) & 0xffffffff for i in range(32)]
+extern "C" __global__ void wide(long long *y, unsigned *z) {
+  long long r; int a = threadIdx.x * 1000003;
+  asm("mad.wide.s32 %0, %1, %2, %3;" : "=l"(r) : "r"(a), "r"(-77777), "l"(1ll << 40)); y[threadIdx.x] = r;
+  z[threadIdx.x] = __umulhi((unsigned)a, 4000000000u);
+}
+// kernel carry grid 1 block 32
+// out y uint32 = [((0xffffffff + i) & 0xffffffff) for i in range(32)]
+// out z uint32 = [7 + (1 if i else 0) for i in range(32)]
+extern "C" __global__ void carry(unsigned *y, unsigned *z) {
+  unsigned lo, hi;
+  asm("add.cc.u32 %0, %2, %3;\n\taddc.u32 %1, %4, %5;" : "=r"(lo), "=r"(hi) : "r"(0xffffffff), "r"(threadIdx.x), "r"(3), "r"(4));
+  y[threadIdx.x] = lo; z[threadIdx.x] = hi;
+}
+// kernel halves grid 1 block 32
+// in a float32 = np.linspace(-3, 3, 32)
+// out y float16 = a.astype(np.float16) + np.float16(0.5)
+// out z uint32 = [int(np.float32(v).astype(np.float16).view(np.uint16)) | int(np.float32(1).astype(np.float16).view(np.uint16)) << 16 for v in a]
+extern "C" __global__ void halves(const float *a, __half *y, unsigned *z) {
+  float v = a[threadIdx.x];
+  y[threadIdx.x] = __hadd(__float2half_rn(v), __float2half_rn(0.5f));
+  unsigned r; asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(r) : "f"(1.f), "f"(v)); z[threadIdx.x] = r;
+}
+// kernel preds grid 1 block 32
+// out y int32 = [(1 if i > 5 and i % 2 else 0) + (2 if not (i > 5) else 0) for i in range(32)]
+extern "C" __global__ void preds(int *y) {
+  int r, t = threadIdx.x;
+  asm("{ .reg .pred p, q, o; setp.ne.s32 o, %2, 0; setp.gt.and.s32 p|q, %1, 5, o; selp.s32 %0, 1, 0, p; setp.le.s32 q, %1, 5; @q add.s32 %0, %0, 2; }" : "=r"(r) : "r"(t), "r"(t & 1));
+  y[t] = r;
+}
+// kernel vec grid 1 block 32
+// in x float32 = np.arange(128.)
+// out y float32 = np.arange(128.).reshape(32, 4)[:, ::-1].ravel()
+extern "C" __global__ void vec(const float *x, float *y) {
+  float a, b, c, d;
+  asm volatile("ld.global.nc.L1::no_allocate.v4.f32 {%0, %1, %2, %3}, [%4];" : "=f"(a), "=f"(b), "=f"(c), "=f"(d) : "l"(x + 4 * threadIdx.x));
+  asm volatile("st.global.cs.v4.f32 [%0], {%1, %2, %3, %4};" :: "l"(y + 4 * threadIdx.x), "f"(d), "f"(c), "f"(b), "f"(a) : "memory");
+}
+// kernel sats grid 1 block 32
+// out y int32 = [max(-128, min(127, i * 20 - 300)) for i in range(32)]
+// out z float32 = [min(1, max(0, np.float32(i) / 16 - np.float32(0.5))) for i in range(32)]
+extern "C" __global__ void sats(int *y, float *z) {
+  int r; asm("cvt.sat.s8.s32 %0, %1;" : "=r"(r) : "r"((int)threadIdx.x * 20 - 300)); y[threadIdx.x] = (signed char)r;
+  z[threadIdx.x] = __saturatef(threadIdx.x / 16.f - 0.5f);
+}
+// kernel simd grid 1 block 32
+// out y uint32 = [sum((min(255, (i * 5 + 40 * k) % 256 + 100)) << 8 * k for k in range(4)) for i in range(32)]
+extern "C" __global__ void simd(unsigned *y) {
+  unsigned a = 0; for (int k = 0; k < 4; ++k) a |= ((threadIdx.x * 5 + 40 * k) & 255) << 8 * k;
+  y[threadIdx.x] = __vaddus4(a, 0x64646464);
+}
+// kernel half_atomics grid 4 block 32
+// inout h float16 = np.zeros(2) -> [128, 256]
+// inout b float32 = np.zeros(1) -> [64]
+extern "C" __global__ void half_atomics(__half2 *h, float *b) {
+  atomicAdd(h, __floats2half2_rn(1.f, 2.f));
+  atomicAdd(b, 0.5f);
+}
+// kernel float_max_int grid 2 block 64
+// in x float32 = np.linspace(1, 9, 128)
+// inout m int32 = [0] -> [np.float32(9).view(np.int32)]
+extern "C" __global__ void float_max_int(const float *x, int *m) { atomicMax(m, __float_as_int(x[blockIdx.x * 64 + threadIdx.x])); }
+// kernel cas_double grid 2 block 32
+// inout s float64 = [0] -> [32.0]
+extern "C" __global__ void cas_double(double *s) {
+  unsigned long long *a = (unsigned long long *)s, old = *a, assumed;
+  do { assumed = old; old = atomicCAS(a, assumed, __double_as_longlong(0.5 + __longlong_as_double(assumed))); } while (assumed != old);
+}
+// kernel cas_short grid 2 block 32
+// inout s uint16 = [0, 0] -> [64, 0]
+extern "C" __global__ void cas_short(unsigned short *s) {
+  unsigned short old = *(volatile unsigned short *)s, was;
+  do { was = old; old = atomicCAS(s, was, (unsigned short)(was + 1)); } while (old != was);
+}
+// kernel wmma_half grid 1 block 32
+// in a float16 = (np.arange(256) % 7 - 3).reshape(16, 16)
+// in b float16 = (np.arange(256) % 5 - 2).reshape(16, 16)
+// out c float32 = (a.astype(np.float32) @ b.astype(np.float32))
+extern "C" __global__ void wmma_half(const __half *a, const __half *b, float *c) {
+  using namespace nvcuda::wmma;
+  fragment<matrix_a, 16, 16, 16, __half, row_major> fa;
+  fragment<matrix_b, 16, 16, 16, __half, row_major> fb;
+  fragment<accumulator, 16, 16, 16, float> fc;
+  fill_fragment(fc, 0.f);
+  load_matrix_sync(fa, a, 16); load_matrix_sync(fb, b, 16);
+  mma_sync(fc, fa, fb, fc);
+  store_matrix_sync(c, fc, 16, mem_row_major);
+}
+// kernel nano grid 1 block 64
+// out y int32 = np.ones(64)
+extern "C" __global__ void nano(int *y) {
+  long long a = clock64(); __nanosleep(100); long long b = clock64();
+  unsigned long long g; asm volatile("mov.u64 %0, %globaltimer;" : "=l"(g));
+  y[threadIdx.x] = b > a && g != 0 ? 1 : 0;
+}
