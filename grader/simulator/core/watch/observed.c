@@ -29,6 +29,20 @@ static bool observed(const Visit *v, const Node *n) {
   return false;
 }
 
+static bool any_of_value(const Visit *v, u32 list, u32 version) {
+  const Ledger *g = ledger_of(v->w->worker);
+  for (u32 at = list; at; at = g->node[at - 1].next)
+    if (g->node[at - 1].version >= version && any_before(v, &g->node[at - 1])) return true;
+  return false;
+}
+
+/* Whether this read cannot miss the write: an access that precedes it read or wrote that value or a newer
+ * one, and the values of a place are in one order for all threads. */
+bool is_overtaken(const Visit *v, const Node *n) {
+  return is_read(v->access) && (any_of_value(v, v->head->readers, n->version) ||
+                                any_of_value(v, v->head->writers, n->version));
+}
+
 /* The first lane of a node that does not precede this access; LANES when all do. `by_observation`: one of
  * them only because its write was observed. */
 u32 unordered(const Visit *v, const Node *n, bool *by_observation) {

@@ -34,11 +34,6 @@ static inline bool unwaited(const Visit *v, const Node *n) {
   return (v->access == PEEKS && v->i->flag & DATA_READ && n->access == STORES) ||
          (n->access == PEEKS && n->flag & DATA_READ && v->access == STORES);
 }
-static inline bool conflict(const Visit *v, const Node *n) {
-  if (is_read(n->access) && (is_read(v->access) || v->fails)) return false;
-  return !morally_strong(v, n) || unwaited(v, n);
-}
-
 static inline bool own(const Visit *v, const Node *n, u32 lane) {
   return n->block == v->w->cta->number && n->warp * LANES + lane == v->thread;
 }
@@ -54,11 +49,17 @@ static inline bool any_before(const Visit *v, const Node *n) {
 }
 
 /* observed.c */
+bool is_overtaken(const Visit *v, const Node *n);
 u32 unordered(const Visit *v, const Node *n, bool *by_observation);
 const Node *hidden_conflict(const Visit *v, const Node *n);
 bool is_evidence(const Visit *v, const Node *n);
 void hide(Visit *v, u32 *link, u32 *shown);
 void keep_hidden(Visit *v, Node *n);
 void append(Ledger *g, u32 *list, u32 more);
+
+static inline bool conflict(const Visit *v, const Node *n) {
+  if (is_read(n->access) && (is_read(v->access) || v->fails)) return false;
+  return !morally_strong(v, n) || (unwaited(v, n) && !is_overtaken(v, n));
+}
 
 #endif
