@@ -84,18 +84,18 @@ def strong_roles(f: Function, functions: Mapping[str, Function]) -> dict[int, in
     """Find what strong loads and atomics are for, and which stores store what such loads read.
 
     Returns the flags DATA_READ and WAITING of instructions by their index in the body. A load
-    waits when a loop without other effects repeats it until its value allows to leave. The
-    optimizer takes the first round out of such a loop: that load waits too. `swap_loads` count as
-    strong: RELAXED.
+    waits when a loop without other effects repeats it until its value allows to leave; it has both
+    flags when that is one value alone, as the turn of a ticket lock. The optimizer takes the first
+    round out of such a loop: that load waits too. `swap_loads` count as strong: RELAXED.
     """
-    waiting: set[tuple[str, Location]] = set()
+    waiting: dict[tuple[str, Location], int] = {}
     roles = _roles(f, functions, waiting)
     roles = _roles(f, functions, waiting) if waiting else roles
     return roles | dict.fromkeys(swap_loads(f, functions), RELAXED)
 
 
 def _roles(
-    f: Function, functions: Mapping[str, Function], waiting: set[tuple[str, Location]]
+    f: Function, functions: Mapping[str, Function], waiting: dict[tuple[str, Location], int]
 ) -> dict[int, int]:
     """The roles, where loads that decide a branch and are in `waiting` wait; adds to `waiting`."""
     roles: dict[int, int] = {}
@@ -108,16 +108,38 @@ def _roles(
         values, stores = _reached(f, at, users)
         way = _loop(f, at, functions)
         if any(f.body[k].guard and f.body[k].guard[0] in values for k in way):  # type: ignore[index]
-            roles[at] = WAITING
-            waiting.add((i.op, i.location))
+            roles[at] = WAITING | (DATA_READ if _leaves_at_one_value(f, way, values) else 0)
+            waiting[i.op, i.location] = roles[at]
         elif (i.op, i.location) in waiting and any(
             x.guard and x.guard[0] in values for x in f.body
         ):
-            roles[at] = WAITING
+            roles[at] = waiting[i.op, i.location]
         elif stores and parts[0] == "ld":
             roles[at] = DATA_READ
             roles |= dict.fromkeys(stores, DATA_READ)
     return roles
+
+
+def _leaves_at_one_value(f: Function, way: list[int], values: Container[str]) -> bool:
+    """Whether a loop, its instructions from the last on, goes on while what it loads differs."""
+    follows = dict(zip([*way[1:], way[0]], way, strict=True))
+    decided = [at for at in way if (f.body[at].guard or "?")[0] in values]
+    return bool(decided) and all(_goes_on_while_unequal(f, at, follows[at], way) for at in decided)
+
+
+def _goes_on_while_unequal(f: Function, at: int, then: int, way: list[int]) -> bool:
+    """Whether a guarded instruction leads to `then` where a comparison found two values unequal."""
+    name, negated = f.body[at].guard or ("", False)
+    goes_on_if = (then != at + 1) != negated
+    while True:
+        made = [f.body[k] for k in way if name in targets(f.body[k])]
+        if len(made) != 1 or made[0].guard is not None:
+            return False
+        parts = made[0].op.split(".")
+        if parts[0] != "not":
+            break
+        name, goes_on_if = made[0].operands[1], not goes_on_if
+    return parts[:2] == ["setp", "ne" if goes_on_if else "eq"] and parts[-1][0] in "usb"
 
 
 def _users(f: Function) -> dict[str, list[int]]:

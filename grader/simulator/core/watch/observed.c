@@ -29,19 +29,28 @@ static bool observed(const Visit *v, const Node *n) {
   return false;
 }
 
-static bool any_of_value(const Visit *v, u32 list, u32 version) {
+/* Whether an access in a list precedes this one and read or wrote the value or a newer one; `one`: a read
+ * that waited for one value. */
+static bool any_of_value(const Visit *v, u32 list, u32 version, bool one) {
   const Ledger *g = ledger_of(v->w->worker);
-  for (u32 at = list; at; at = g->node[at - 1].next)
-    if (g->node[at - 1].version >= version && any_before(v, &g->node[at - 1])) return true;
+  for (u32 at = list; at; at = g->node[at - 1].next) {
+    const Node *z = &g->node[at - 1];
+    if (z->version >= version && (!one || awaits_one(z->flag)) && any_before(v, z)) return true;
+  }
   return false;
 }
 
-/* Whether this read cannot miss the write: an access that precedes it read or wrote that value or a newer
- * one, and the values of a place are in one order for all threads. */
+/* Whether this read cannot miss the write, or this store cannot come before the read: an access that
+ * precedes it read or wrote that value, what the reading thread wrote next, or a newer one. The values of
+ * a place are in one order for all threads. */
 bool is_overtaken(const Visit *v, const Node *n) {
-  return is_read(v->access) && (any_of_value(v, v->head->readers, n->version) ||
-                                any_of_value(v, v->head->writers, n->version));
+  u32 version = is_read(n->access) ? n->followed : n->version;
+  if (!version || is_read(n->access) == is_read(v->access)) return false;
+  return any_of_value(v, v->head->readers, version, false) || any_of_value(v, v->head->writers, version, false);
 }
+
+/* Whether what precedes this access has waited until the place had the value of a write, or a newer one. */
+bool is_awaited(const Visit *v, const Node *n) { return any_of_value(v, v->head->readers, n->version, true); }
 
 /* The first lane of a node that does not precede this access; LANES when all do. `by_observation`: one of
  * them only because its write was observed. */

@@ -92,6 +92,7 @@ typedef struct Node {
   u32 version, chain;                /* the value that it wrote or read, and Head.chain then */
   u32 earlier;                       /* list of strong writes whose place this one has: see hide() */
   u32 superseded;                    /* lanes that updated the place after this read of it */
+  u32 followed;                      /* by which value of the same thread, where known */
   u32 at;                            /* offset of the element */
   u16 size; u8 flag;                 /* bytes of the element; Insn.flag */
   bool covered, gone;                /* the present access covers some lanes; all */

@@ -50,7 +50,7 @@ static bool covers(const Visit *v, const Node *n) {
   if (v->access == WRITES) return true;
   if (v->access != n->access || v->fails) return false;
   if (!strong(v->access)) return true;
-  u32 kept = SCOPE_CTA | (v->access == PEEKS ? DATA_READ : 0);
+  u32 kept = SCOPE_CTA | (v->access == PEEKS ? DATA_READ | WAITING : 0);
   if ((n->flag ^ v->i->flag) & kept || n->at != v->at || n->size != v->size) return false;
   if (n->block != v->w->cta->number && v->w->launch->sync & HAS_BLOCK_SCOPE) return false;
   return !is_evidence(v, n);
@@ -122,6 +122,7 @@ static void add(Visit *v, u32 *list, u32 access, u32 version) {
         (access != PEEKS || n->version == version)) {
       n->lanes |= 1u << v->lane;
       n->superseded &= ~(1u << v->lane);
+      n->followed = 0;
       n->serial = (u32)w->steps;
       n->version = version;
       return;
@@ -149,20 +150,23 @@ static bool takes_place(const Visit *v, const Node *n) {
   return n->access == UPDATES && alike && near && !is_evidence(v, n);
 }
 
-/* A thread that looks at a lock and then takes it by a read-modify-write stores what it knows from that:
- * other threads' attempts since are no updates that its store loses. */
-static void supersede_reads(const Visit *v) {
+/* Notes the write of a value at the thread's own reads before. A thread that looks at a lock and then takes
+ * it by a read-modify-write stores what it knows from that: other threads' attempts since are no updates
+ * that its store loses. */
+static void follow_reads(const Visit *v, u32 version) {
   const Ledger *g = ledger_of(v->w->worker);
   for (u32 at = v->head->readers; at; at = g->node[at - 1].next) {
     Node *n = &g->node[at - 1];
-    if (n->block == v->w->cta->number && n->warp == v->w->index) n->superseded |= n->lanes & 1u << v->lane;
+    if (n->block != v->w->cta->number || n->warp != v->w->index || !(n->lanes >> v->lane & 1)) continue;
+    if (v->access == UPDATES) n->superseded |= 1u << v->lane;
+    if (n->lanes == 1u << v->lane && !n->followed) n->followed = version;
   }
 }
 
 static void write_value(Visit *v, bool chained) {
   Head *h = v->head;
   Ledger *g = ledger_of(v->w->worker);
-  if (v->access == UPDATES) supersede_reads(v);
+  if (v->access != WRITES) follow_reads(v, h->version + 1);
   u32 *last = chained ? observes(v) : NULL, shown = 0;
   if (last && takes_place(v, &g->node[*last - 1])) hide(v, last, &shown);
   append(g, &h->writers, shown);
@@ -176,7 +180,7 @@ static void write_value(Visit *v, bool chained) {
 }
 
 /* A strong store of a thread that read the place before: other threads' writes between are lost. That the
- * read observed a write does not help: it need not have. */
+ * read observed a write does not help: it need not have, unless the thread waited for that value. */
 static void check_loss(Visit *v) {
   Ledger *g = ledger_of(v->w->worker);
   const Node *read = NULL;
@@ -196,7 +200,8 @@ static void check_loss(Visit *v) {
     u32 lane = first_lane(n->lanes);
     if (own(v, n, lane)) continue;
     bool between = n->version > read->version && differs;
-    if (!between && !(depends && (n->version > read->version || !before(v, n, lane)))) continue;
+    bool missed = n->version > read->version || !(before(v, n, lane) || is_awaited(v, n));
+    if (!between && !(depends && missed)) continue;
     v->loss_reported = true;
     u32 other = n->warp * LANES + lane;
     report_pair(v, n, other, LOST_UPDATE, flags_of(v, n, other) & ~(UNWAITED | MIXED_SIZE | BLOCK_SCOPE));

@@ -26,13 +26,17 @@ static inline bool morally_strong(const Visit *v, const Node *n) {
   return strong(n->access) && strong(v->access) && same_scope(v, n) && n->at == v->at && n->size == v->size;
 }
 
+/* Whether a load's value is data, or is waited for; `one`: until it is one value alone. */
+static inline bool is_data(u32 flag) { return (flag & (DATA_READ | WAITING)) == DATA_READ; }
+static inline bool awaits_one(u32 flag) { return (flag & (DATA_READ | WAITING)) == (DATA_READ | WAITING); }
+
 /* A volatile read whose value is used as data, and a volatile store: no race in PTX, but nothing makes
  * the read wait for the store. */
 static inline bool unwaited(const Visit *v, const Node *n) {
   u32 both = v->i->flag & n->flag;
   if (!(both & VOLATILE)) return false;
-  return (v->access == PEEKS && v->i->flag & DATA_READ && n->access == STORES) ||
-         (n->access == PEEKS && n->flag & DATA_READ && v->access == STORES);
+  return (v->access == PEEKS && is_data(v->i->flag) && n->access == STORES) ||
+         (n->access == PEEKS && is_data(n->flag) && v->access == STORES);
 }
 static inline bool own(const Visit *v, const Node *n, u32 lane) {
   return n->block == v->w->cta->number && n->warp * LANES + lane == v->thread;
@@ -50,6 +54,7 @@ static inline bool any_before(const Visit *v, const Node *n) {
 
 /* observed.c */
 bool is_overtaken(const Visit *v, const Node *n);
+bool is_awaited(const Visit *v, const Node *n);
 u32 unordered(const Visit *v, const Node *n, bool *by_observation);
 const Node *hidden_conflict(const Visit *v, const Node *n);
 bool is_evidence(const Visit *v, const Node *n);
