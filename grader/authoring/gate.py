@@ -1,14 +1,14 @@
 """The gate of a lab: evaluate every requirement, for `grader labs check`.
 
 The requirements on the files of a lab are in `requirements`. The gate evaluates them in parallel,
-then requires that the public cases catch every mutant of the solution that is not equivalent to it.
+and requires that the public cases catch every mutant of the solution that is not equivalent to it.
 On a GPU, mutants that are only slower must lose points for speed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Executor, Future
 from dataclasses import field, replace
 from functools import partial
 from math import prod
@@ -19,9 +19,9 @@ from grader.authoring.cheats import Cheat, Cheats, NotMade
 from grader.authoring.mutation.mutants import MutantResult
 from grader.authoring.mutation.report import mutant_requirements
 from grader.authoring.mutation.study import (
-    PreparedStudy,
+    StartedStudy,
     finish_study,
-    prepare_study,
+    start_study,
     submission_of,
 )
 from grader.authoring.requirements import (
@@ -44,7 +44,7 @@ from grader.authoring.requirements import (
 )
 from grader.checks.findings import THREAD_INSTRUCTIONS
 from grader.faults import LabFault, MachineFault
-from grader.grading.baseline import baseline_traces, cache_folder, map_parallel
+from grader.grading.baseline import baseline_traces, cache_folder, canceled_pool
 from grader.grading.cases import RunOptions, select_cases
 from grader.grading.pipeline import Grade, Job
 from grader.grading.pipeline import grade_submission as grade_unexplained
@@ -54,19 +54,21 @@ from grader.labs.model import Case, Lab
 from grader.labs.thresholds import THRESHOLDS_FILE
 
 
-def check_lab(
-    folder: LabFolder,
+def check_labs(
+    folders: Iterable[LabFolder],
     options: RunOptions,
     announce: Callable[[str], None] = lambda what: None,
     *,
     generated: bool = True,
 ) -> Iterator[RequirementResult]:
-    """Evaluate every requirement of a lab, and yield the results in order.
+    """Evaluate every requirement of each lab, and yield the results in order.
 
-    A fault of the lab is a result that does not hold.
+    A fault of the lab is a result that does not hold. `options.threads` requirements and mutants
+    are evaluated in parallel (None: one per core). The next lab starts behind the mutants of the
+    one before, so that no core waits for the last of them.
 
     Args:
-        folder: The lab with its solutions.
+        folders: The labs with their solutions.
         options: The backend and the limits.
         announce: Called with a short text before each step.
         generated: Whether to make and evaluate the mutants and the cheats.
@@ -74,23 +76,78 @@ def check_lab(
     Raises:
         MachineFault: Grading failed on this machine.
     """
-    name = folder.lab.name
-    announce(f"{name}: skeleton, solution, quiz and incorrect variants")
+    with canceled_pool(options.parallel_jobs) as pool:
+        begin = partial(start_lab, options=options, pool=pool, generated=generated)
+        remaining = iter(folders)
+        current = next(remaining, None)
+        started = begin(current) if current else None
+        while started:
+            name = started.folder.lab.name
+            announce(f"{name}: skeleton, solution, quiz and incorrect variants")
+            final = False
+            for requirement, result in started.requirements:
+                final = result.result().is_final
+                announce(f"{name}: {requirement.what}")
+                yield result.result()
+                if final:
+                    started.cancel()
+                    break
+            following = next(remaining, None)
+            coming = begin(following) if following else None
+            if started.study and not final:
+                announce(f"{name}: mutants")
+                yield from check_mutants(started.folder, started.study.result, options, announce)
+            started = coming
+
+
+@dataclass(frozen=True)
+class StartedLab:
+    """A lab whose requirements are being evaluated.
+
+    Attributes:
+        requirements: The requirements on its files, with their results to come.
+        study: The study of its mutants to come, which starts them behind the requirements; None
+            when there is none.
+    """
+
+    folder: LabFolder
+    requirements: Sequence[tuple[Requirement, Future[RequirementResult]]]
+    study: Future[StartedStudy] | None
+
+    def cancel(self) -> None:
+        """Cancel what has not started."""
+        for _, result in self.requirements:
+            result.cancel()
+        if self.study and not self.study.cancel():
+            self.study.add_done_callback(_cancel_mutants)
+
+
+def _cancel_mutants(study: Future[StartedStudy]) -> None:
+    if not study.cancelled() and study.exception() is None:
+        for _, verdict in study.result().verdicts:
+            verdict.cancel()
+
+
+def start_lab(
+    folder: LabFolder, options: RunOptions, pool: Executor, *, generated: bool
+) -> StartedLab:
+    """Have the requirements of a lab and its mutants evaluated in a pool.
+
+    Args:
+        folder: The lab with its solutions.
+        options: The backend and the limits.
+        pool: The threads to evaluate in.
+        generated: Whether to make the mutants and the cheats.
+
+    Raises:
+        LabFault: A file of the lab cannot be read.
+    """
+    lab = folder.lab
+    study = pool.submit(start_study, lab, folder.solution, options, pool) if generated else None
     single = replace(options, threads=1)  # requirements already run in parallel
-    with ThreadPoolExecutor(max_workers=1) as pool:
-        prepared = (
-            pool.submit(prepare_study, folder.lab, folder.solution, options) if generated else None
-        )
-        evaluate = partial(evaluate_requirement, name)
-        todo = requirements(folder, single, cheats=generated)
-        for requirement, result in map_parallel(evaluate, todo, options.parallel_jobs):
-            announce(f"{name}: {requirement.what}")
-            yield result
-            if result.is_final:
-                return
-    if prepared:
-        announce(f"{name}: mutants")
-        yield from check_mutants(folder, prepared.result, options, announce)
+    evaluate = partial(evaluate_requirement, lab.name)
+    todo = requirements(folder, single, cheats=generated)
+    return StartedLab(folder, [(one, pool.submit(evaluate, one)) for one in todo], study)
 
 
 def requirements(
@@ -208,17 +265,17 @@ def _points(graded: Grade) -> str:
 
 def check_mutants(
     folder: LabFolder,
-    prepare: Callable[[], PreparedStudy],
+    started: Callable[[], StartedStudy],
     options: RunOptions,
     announce: Callable[[str], None],
 ) -> Iterator[RequirementResult]:
-    """Evaluate the mutants of the solution, and yield the summary and each violation.
+    """Collect the verdicts on the mutants, and yield the summary and each violation.
 
     On a GPU, mutants that only `speed` can catch are graded for speed too.
     """
     name = folder.lab.name
     try:
-        explained = finish_study(prepare(), options, announce)
+        explained = finish_study(started(), announce)
         checks = {check.name for check in folder.lab.checks}
         first, *rest = mutant_requirements(name, explained, checks)
         yield RequirementResult(name, first.what, first.holds, first.observed, explained.results)

@@ -255,7 +255,7 @@ def check(
 
     The exit code is 2 when a lab does not pass.
     """
-    from grader.authoring.gate import check_lab
+    from grader.authoring.gate import check_labs
     from grader.authoring.requirements import lab_folder
     from grader.grading.cases import RunOptions
     from grader.labs.reading import lab_roots, list_labs, load_lab
@@ -266,14 +266,15 @@ def check(
     show_row = row_printer(json)
     results: list[RequirementResult] = []
     watch = step_display()
-    for lab in [load_lab(name, roots) for name in names or list_labs(roots)]:
-        show_row(lab.name, good=True)
-        for result in check_lab(lab_folder(lab), options, watch, generated=not quick):
-            finished()
-            for row in rows(without_repetition(result, results), mutants=mutants):
-                show_row(row, good=result.holds)
-            results.append(result)
+    folders = [lab_folder(load_lab(name, roots)) for name in names or list_labs(roots)]
+    for result in check_labs(folders, options, watch, generated=not quick):
         finished()
+        if not results or results[-1].lab != result.lab:
+            show_row(result.lab, good=True)
+        for row in rows(without_repetition(result, results), mutants=mutants):
+            show_row(row, good=result.holds)
+        results.append(result)
+    finished()
     if not results:
         raise _no_labs(roots)
     passed = all(result.holds for result in results)

@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from functools import lru_cache
 from math import prod
@@ -147,25 +147,33 @@ Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 
-def map_parallel(
-    work: Callable[[Item], Result], items: Iterable[Item], jobs: int
-) -> Iterator[tuple[Item, Result]]:
-    """Call `work` on each item, at most `jobs` at a time.
+@contextmanager
+def canceled_pool(jobs: int) -> Iterator[ThreadPoolExecutor]:
+    """Open a pool of threads; at its end, calls that have not started are canceled.
 
     Threads suffice: compiling and simulating take place in child processes. Unlike
     `Executor.map`, no further call starts once the caller stops early: the gate stops at the first
     line that fails, and Ctrl-C must not wait for hundreds of mutants.
+    """
+    pool = ThreadPoolExecutor(jobs)
+    try:
+        yield pool
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+def map_parallel(
+    work: Callable[[Item], Result], items: Iterable[Item], jobs: int
+) -> Iterator[tuple[Item, Result]]:
+    """Call `work` on each item, at most `jobs` at a time, in a pool of its own.
 
     Yields:
         Each item with its result, in the order of the items. An exception is raised at its item.
     """
-    pool = ThreadPoolExecutor(jobs)
-    try:
+    with canceled_pool(jobs) as pool:
         futures = [(item, pool.submit(work, item)) for item in items]
         for item, result in futures:
             yield item, result.result()
-    finally:
-        pool.shutdown(cancel_futures=True)
 
 
 def prefetch(

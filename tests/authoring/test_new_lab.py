@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from grader.authoring.gate import check_lab
+from grader.authoring.gate import check_labs
 from grader.authoring.new_lab import check_name, new_files, write_new
 from grader.authoring.requirements import lab_folder
 from grader.faults import LabFault
@@ -19,7 +19,7 @@ def test_new_lab_passes_the_gate(tmp_path: Path) -> None:
     written = list(write_new(tmp_path, "warp-sum"))
     assert all(path.is_file() for path in written)
     folder = lab_folder(load_lab("warp-sum", [tmp_path / "labs"]))
-    lines = list(check_lab(folder, RunOptions()))
+    lines = list(check_labs([folder], RunOptions()))
     assert [f"{line.what}: {line.observed}" for line in lines if not line.holds] == []
     assert {"solution passes", "quiz", "mutants"} <= {line.what for line in lines}
     assert len(folder.variants) >= 6

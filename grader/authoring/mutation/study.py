@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Executor, Future
 from contextlib import suppress
-from functools import partial
 from pathlib import Path
 from typing import Literal
 
@@ -35,7 +35,7 @@ from grader.compile.cache import cache_key, load, store, user_folder
 from grader.compile.source import compile_source, toolchain
 from grader.faults import LabFault, MachineFault, StudentFault
 from grader.feedback.grade import grade
-from grader.grading.baseline import map_parallel
+from grader.grading.baseline import canceled_pool
 from grader.grading.cases import RunOptions
 from grader.grading.pipeline import Grade
 from grader.labs.model import Lab
@@ -210,6 +210,18 @@ class PreparedStudy:
     profile: SolutionProfile | None
 
 
+@dataclass(frozen=True)
+class StartedStudy:
+    """A study whose mutants are being graded.
+
+    Attributes:
+        verdicts: The verdicts to come on the mutants without a cached one.
+    """
+
+    prepared: PreparedStudy
+    verdicts: Sequence[tuple[Mutant, Future[Verdict]]]
+
+
 def study(
     lab: Lab,
     solution: Path,
@@ -218,9 +230,25 @@ def study(
 ) -> ExplainedResults:
     """Grade every mutant of the solution, and apply the author's reasons for survivors.
 
-    Raises LabFault and MachineFault.
+    `options.threads` mutants are graded in parallel (None: one per core). Raises LabFault and
+    MachineFault.
     """
-    return finish_study(prepare_study(lab, solution, options), options, announce)
+    with canceled_pool(options.parallel_jobs) as pool:
+        return finish_study(start_study(lab, solution, options, pool), announce)
+
+
+def start_study(lab: Lab, solution: Path, options: RunOptions, pool: Executor) -> StartedStudy:
+    """Prepare a study, and have its mutants graded in a pool.
+
+    Each mutant is graded with one thread of the simulator. Raises LabFault and MachineFault.
+    """
+    prepared = prepare_study(lab, solution, options)
+    verdicts = [
+        (mutant, pool.submit(evaluate_mutant, prepared.profile, mutant.source))
+        for mutant in prepared.mutants
+        if prepared.profile is not None and mutant.name not in prepared.known
+    ]
+    return StartedStudy(prepared, verdicts)
 
 
 def prepare_study(lab: Lab, solution: Path, options: RunOptions) -> PreparedStudy:
@@ -238,31 +266,20 @@ def prepare_study(lab: Lab, solution: Path, options: RunOptions) -> PreparedStud
 
 
 def finish_study(
-    prepared: PreparedStudy,
-    options: RunOptions,
-    announce: Callable[[str], None] = lambda what: None,
+    started: StartedStudy, announce: Callable[[str], None] = lambda what: None
 ) -> ExplainedResults:
-    """Grade the mutants without a cached verdict, and apply the author's reasons.
+    """Collect and cache the verdicts, and apply the author's reasons for survivors.
 
-    `options.threads` mutants are graded in parallel (None: one per core), each with one thread of
-    the simulator. Raises LabFault and MachineFault.
+    Raises LabFault and MachineFault.
     """
+    prepared = started.prepared
     known = dict(prepared.known)
-    if prepared.profile is not None:
-        new_mutants = [mutant for mutant in prepared.mutants if mutant.name not in known]
-        verdicts = map_parallel(
-            partial(_evaluate, prepared.profile), new_mutants, options.parallel_jobs
-        )
-        for number, (mutant, verdict) in enumerate(verdicts, 1):
-            announce(f"{prepared.lab.name}: mutant {number} of {len(new_mutants)}")
-            prepared.cache.keep(mutant, verdict)
-            known[mutant.name] = verdict
+    for number, (mutant, verdict) in enumerate(started.verdicts, 1):
+        announce(f"{prepared.lab.name}: mutant {number} of {len(started.verdicts)}")
+        known[mutant.name] = verdict.result()
+        prepared.cache.keep(mutant, known[mutant.name])
     results = [MutantResult(mutant, known[mutant.name]) for mutant in prepared.mutants]
     return apply_reasons(prepared.solution.parent / REASONS_FILE, results)
-
-
-def _evaluate(profile: SolutionProfile, mutant: Mutant) -> Verdict:
-    return evaluate_mutant(profile, mutant.source)
 
 
 def _read(solution: Path) -> str:

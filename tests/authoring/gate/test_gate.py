@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from grader.authoring.gate import check_lab
+from grader.authoring.gate import check_labs
 from grader.authoring.new_lab import write_new
 from grader.authoring.requirements import (
     LabFolder,
@@ -103,7 +103,7 @@ def test_endless_reference_ends_the_gate(tmp_path: Path, monkeypatch: pytest.Mon
     monkeypatch.setattr("grader.labs.reference_process.MAX_WAITS", 10_000)  # a busy machine
     last = '    return {"z"'
     endless = a_new_lab(tmp_path, last, f"    while True: pass\n{last}", REFERENCE)
-    lines = list(check_lab(endless, RunOptions(threads=2)))
+    lines = list(check_labs([endless], RunOptions(threads=2)))
     assert [line.is_final for line in lines].count(True) == 1 and lines[-1].is_final
     assert "reference.py:" in lines[-1].observed and "let every loop end" in lines[-1].observed
 

@@ -9,21 +9,23 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from grader.authoring.gate import check_mutants
+from grader.authoring.gate import StartedLab, check_labs, check_mutants, start_lab
 from grader.authoring.mutation.mutants import make_mutants
 from grader.authoring.mutation.study import (
     Cache,
     cache_stamp,
     evaluate_mutant,
-    prepare_study,
     profile_solution,
+    start_study,
     study,
 )
 from grader.authoring.requirements import RequirementResult, lab_folder
 from grader.faults import LabFault
+from grader.grading.baseline import canceled_pool
 from grader.grading.cases import RunOptions
 from grader.labs.model import Lab
 from grader.labs.reading import load_lab
@@ -93,8 +95,9 @@ def a_lab(folder: Path, *cases: str, solution: str = SOLUTION) -> Lab:
 
 def gate(lab: Lab) -> list[RequirementResult]:
     folder = lab_folder(lab)
-    prepared = partial(prepare_study, lab, folder.solution, OPTIONS)
-    return list(check_mutants(folder, prepared, OPTIONS, lambda what: None))
+    with canceled_pool(2) as pool:
+        started = partial(start_study, lab, folder.solution, OPTIONS, pool)
+        return list(check_mutants(folder, started, OPTIONS, lambda what: None))
 
 
 def test_good_cases_catch_every_mutant(tmp_path: Path) -> None:
@@ -177,3 +180,36 @@ def test_cached_verdict_depends_on_text_lab_and_seed(tmp_path: Path) -> None:
     others.discard(stamp)
     assert all(Cache(tmp_path / "verdicts", other).load(one) is None for other in others)
     assert Cache(None, stamp).load(one) is None
+
+
+def test_next_lab_starts_behind_the_mutants(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folders = [lab_folder(a_lab(tmp_path / name, WHOLE, RAGGED)) for name in "ab"]
+    steps: list[str] = []
+
+    def begin(*args: Any, **named: Any) -> StartedLab:
+        steps.append("start")
+        return start_lab(*args, **named)
+
+    monkeypatch.setattr("grader.authoring.gate.start_lab", begin)
+    results = [(one.what, one.holds) for one in check_labs(folders, OPTIONS, steps.append)]
+    alone = [(one.what, one.holds) for one in check_labs(folders[1:], OPTIONS)]
+    assert results == alone * 2
+    starts = [number for number, step in enumerate(steps) if step == "start"][:2]
+    assert starts[0] == 0 and starts[1] < steps.index("twice: mutants")
+
+
+def test_endless_reference_ends_only_its_own_lab(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("grader.labs.reference.SECONDS", 0.3)
+    monkeypatch.setattr("grader.labs.reference_process.MAX_WAITS", 10_000)  # a busy machine
+    folders = [lab_folder(a_lab(tmp_path / name, WHOLE, RAGGED)) for name in "ab"]
+    endless = REFERENCE.replace("    right =", "    while True: pass\n    right =")
+    (folders[0].lab.folder / "reference.py").write_text(endless)
+    alone = list(check_labs(folders[1:], OPTIONS))
+    results = list(check_labs(folders, OPTIONS))
+    first = [result.is_final for result in results].index(True)
+    assert "let every loop end" in results[first].observed
+    assert results[first + 1 :] == alone and alone[-1].what == "mutants"
