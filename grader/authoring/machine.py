@@ -108,10 +108,10 @@ def measure_machine(
     content = _swept(dict(info.toolchain), _sweep(info.architecture), keys)
     keep(content)
     with ThreadPoolExecutor(JOBS) as pool:
-        works = [pool.submit(_work, kernel) for kernel in kernels]
+        works = [pool.submit(work_of, kernel) for kernel in kernels]
         for kernel, work in zip(kernels, works, strict=True):
             announce(f"{kernel.lab.name}: {kernel.name}")
-            made = _sample(kernel, work)
+            made = sample_of(kernel, work)
             if isinstance(made, Sample):
                 content = replace(content, kernels=(*content.kernels, made))
                 keep(content)
@@ -276,7 +276,8 @@ def _sweep(architecture: str) -> Any:
             raise MachineFault(f"the sweep's process died: {death.detail}") from death
 
 
-def _work(kernel: Kernel) -> Work | str:
+def work_of(kernel: Kernel) -> Work | str:
+    """Count a kernel's work on the simulator; return why that is not possible, if it is not."""
     options = RunOptions("sim", threads=1, limit=LIMIT)
     try:
         work = count_work(kernel.program, kernel.plan.launch, options)
@@ -285,7 +286,7 @@ def _work(kernel: Kernel) -> Work | str:
     return Work(**rounded(asdict(work)))
 
 
-def _sample(kernel: Kernel, work: Future[Work | str]) -> Sample | str:
+def sample_of(kernel: Kernel, work: Future[Work | str]) -> Sample | str:
     """Time one kernel; return why it cannot be used, if it cannot: others are still measured."""
     try:
         timing = time_kernel(kernel.program, kernel.plan, verifier(kernel.lab, kernel.case))

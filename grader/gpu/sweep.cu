@@ -83,6 +83,17 @@ KERNEL(write_once)
     }
 }
 
+// Writes in every round a word of 4 bytes of each `stride` of the same size words of 16 bytes.
+KERNEL(write_again)
+{
+    u32 step = gridDim.x * blockDim.x, end = 4 * size / stride;
+    for (u32 r = 0; r < rounds; ++r) {
+        for (u32 i = thread_of_grid(); i < end; i += step) {
+            asm volatile("st.global.u32 [%0], %1;" ::"l"(data + i * stride), "r"(r));
+        }
+    }
+}
+
 // Reads size * rounds words of 16 bytes and writes them behind the last one.
 KERNEL(copy_once)
 {

@@ -29,8 +29,8 @@ BUFFER = 1 << 30
 CHASED = BUFFER // 4
 """Bytes of the list that `chase` follows in device memory, at the buffer's start."""
 
-LINE_WORDS = 32
-"""Words of 4 bytes of a cache line."""
+LINE_WORDS, SECTOR_WORDS = 32, 8
+"""Words of 4 bytes of a cache line, and of a sector."""
 
 WARM_SECONDS = 0.3
 """Seconds of launches before the first point, so that the clocks are up."""
@@ -46,7 +46,7 @@ class Point:
         name: what it measures: the parameter of the model, see machine.py.
         kernel: the kernel of sweep.cu.
         unit: what is counted: bytes; instructions of warps; their requests, or what these are made
-            of (lines, wavefronts, operations); steps that wait for each other; blocks.
+            of (wavefronts, operations); steps that wait for each other; blocks.
         each: how many of them a warp does in a round; a launch, for bytes a word of `size` and for
             steps one warp.
         rounds: the fewer rounds of both.
@@ -99,8 +99,11 @@ POINTS = (
     Point("write", "write_once", "bytes", 16, 4, size=_WORDS),
     Point("copy", "copy_once", "bytes", 32, 4, size=_WORDS),
     Point("l2", "read_again", "bytes", 16, 16, size="l2"),
+    Point("l2_write", "write_again", "bytes", 16, 16, size="l2"),
+    Point("l2_masked", "write_again", "bytes", 16, 4, size="l2", stride=SECTOR_WORDS),
     Point("l1_request", "read_l1", "requests", 8, 512),
-    Point("l1_line", "read_l1", "requests", 8 * 32, 64, stride=LINE_WORDS),
+    Point("l1_wavefront", "read_l1", "requests", 8 * 32, 64, stride=LINE_WORDS),
+    Point("l1_lines", "read_l1", "requests", 8 * 8, 256, stride=LINE_WORDS + 1),
     Point("shared", "read_shared", "requests", 8, 512),
     Point("shared_conflict", "read_shared", "requests", 8 * 32, 64, stride=32),
     *_class("fma32", rounds=512),
@@ -127,8 +130,9 @@ POINTS = (
     Point("blocks", "empty", "blocks", 1, 1 << 15),
 )
 """All points. Those of atomics on global memory count operations on sectors: 4 for a request whose
-lanes update 32 words in a row, one for each lane where all update the same. The model uses neither
-`copy` nor atomics on one line and on 256 bins: they show how far its sums of parts are right."""
+lanes update 32 words in a row, one for each lane where all update the same. The model does not use
+`copy`, `l1_lines`, whose requests take 8 wavefronts for 32 lines of different banks, nor atomics on
+one line and on 256 bins: they show how far its sums of parts are right."""
 
 
 def sweep_kernels() -> Program:

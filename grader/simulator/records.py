@@ -1,4 +1,4 @@
-"""What the recorded accesses of one block show: lines, sectors, and addresses that meet.
+"""What the recorded accesses of one block show: wavefronts, sectors, and addresses that meet.
 
 A record has one row for each lane's access. Rows of one instruction and one warp, in the order of
 their threads, are a request.
@@ -26,7 +26,19 @@ _NARROW = re.compile(r"ld\.shared\.[fusb]32")
 _PLACE = re.compile(r"\[([%$\w]+)(?:\+(-?\d+))?\]")
 
 LINE, SECTOR, WORD = 7, 5, 2
-"""Binary logarithms of bytes: a line of the L1 cache, a sector, a word of local memory."""
+"""Binary logarithms of bytes: a line of the L1 cache, a sector, a word of a bank."""
+
+BANKS = 32
+SECTOR_WORDS = 8
+
+LINES_AT_ONCE = 4
+"""Lines of the L1 cache that one wavefront reads or writes, of different banks. Source: requests
+with 3, 5, 9 and 33 lines on an H200; `l1_lines` of grader/gpu/sweep.py measures the last."""
+
+ATOMIC_UNIT = 8
+"""Binary logarithm of the bytes in a row whose atomics one unit of the L2 cache executes. Source:
+atomics on two words on an H200 take turns up to 128 bytes apart, and from 256 bytes on do not; the
+point `atomic_global_bins` of grader/gpu/sweep.py has four such rows."""
 
 
 class Record:
@@ -34,11 +46,14 @@ class Record:
 
     Attributes:
         complete: whether all accesses of the block were recorded.
-        lines: lines that a request to global or local memory touches, on average.
+        wavefronts: wavefronts of the L1 cache that a request to global or local memory takes, on
+            average: as many as the words that meet in a bank, at least one for LINES_AT_ONCE lines.
+        written: sectors that a request writes to global or local memory, on average: all of their
+            bytes, and some. The L1 cache writes both through.
         same: the most lanes of a request with the same address, on average.
         operations: the atomic operations of a request on sectors, on average: lanes with the same
             address take turns, others of a sector go together.
-        hottest: the share of these that the sector has which has the most.
+        hottest: the share of these that the row of ATOMIC_UNIT has which has the most.
         loaded_sectors: distinct sectors of global memory that the block loads.
         sector_share: bytes of distinct sectors over distinct bytes.
         read: the numbers of the buffers that are loaded or updated.
@@ -51,7 +66,8 @@ class Record:
         self.remainders: dict[int, int] = {}
         rows = raw.accesses if raw.accesses is not None else np.zeros(0)
         self.complete = raw.traced <= len(rows)
-        self.lines: dict[int, float] = {}
+        self.wavefronts: dict[int, float] = {}
+        self.written: dict[int, tuple[float, float]] = {}
         self.operations: dict[int, float] = {}
         self.same: dict[int, float] = {}
         self.hottest: dict[int, float] = {}
@@ -67,14 +83,16 @@ class Record:
         place = (rows["space"].astype(np.int64) << 56) | (rows["buffer"].astype(np.int64) << 40)
         address = place | rows["at"].astype(np.int64)
         is_global = rows["space"] == GLOBAL
-        shift = np.where(rows["space"] == LOCAL, WORD, LINE)
         outside = (is_global | (rows["space"] == LOCAL)) & ~is_atomic
         for pc in np.unique(rows["pc"]).tolist():
             own = rows["pc"] == pc
             made = len(np.unique(group[own]))
             if outside[own].any():
-                line = place[own] | (rows["at"][own].astype(np.int64) >> shift[own])
-                self.lines[pc] = len(np.unique(np.stack([group[own], line]), axis=1).T) / made
+                touched = _Touched(rows[own], place[own], group[own])
+                self.wavefronts[pc] = float(touched.wavefronts().sum()) / made
+                if heads[own][0] == "st":
+                    whole, some = touched.sectors()
+                    self.written[pc] = whole / made, some / made
             if (rows["space"][own] == SHARED).all():
                 at = rows["at"][own].astype(np.int64)
                 pairs = np.unique(np.stack([group[own], at // WIDE]), axis=1)
@@ -97,8 +115,48 @@ class Record:
         self.same[pc] = float(most.mean())
         sectors, each = _most(np.stack([lanes[0], lanes[1] >> SECTOR]), many)
         self.operations[pc] = float(each.sum()) / len(requests.T)
-        total = np.bincount(np.unique(sectors[1], return_inverse=True)[1].ravel(), each)
+        units = sectors[1] >> (ATOMIC_UNIT - SECTOR)
+        total = np.bincount(np.unique(units, return_inverse=True)[1].ravel(), each)
         self.hottest[pc] = float(total.max() / total.sum())
+
+
+class _Touched:
+    """The words of 4 bytes that the requests of one instruction touch, each once a request.
+
+    A word of local memory is a line, in which each lane has a bank of its own.
+    """
+
+    def __init__(
+        self, rows: NDArray[Any], place: NDArray[np.int64], group: NDArray[np.int64]
+    ) -> None:
+        first = rows["at"].astype(np.int64) >> WORD
+        last = (rows["at"].astype(np.int64) + rows["bytes"] - 1) >> WORD
+        row = np.repeat(np.arange(len(rows)), last - first + 1)
+        start = np.concatenate([[0], np.cumsum(last - first + 1)[:-1]])
+        word = first[row] + np.arange(len(row)) - start[row]
+        lane = rows["thread"][row].astype(np.int64) % WARP_SIZE
+        local = rows["space"][row] == LOCAL
+        word = place[row] | np.where(local, word * BANKS + lane, word)
+        keys = np.unique(np.stack([group[row], word]), axis=1)
+        self.request = np.unique(keys[0], return_inverse=True)[1].ravel()
+        self.word = keys[1]
+        self.whole = bool((rows["bytes"] >= 1 << WORD).all())
+
+    def wavefronts(self) -> NDArray[np.float64]:
+        """Return those of each request."""
+        count = int(self.request[-1]) + 1
+        banks = np.bincount(self.request * BANKS + self.word % BANKS, minlength=count * BANKS)
+        lines = np.unique(np.stack([self.request, self.word // BANKS]), axis=1)
+        at_once = np.ceil(np.bincount(lines[0], minlength=count) / LINES_AT_ONCE)
+        most: NDArray[np.float64] = np.maximum(banks.reshape(count, BANKS).max(axis=1), at_once)
+        return most
+
+    def sectors(self) -> tuple[int, int]:
+        """Return the sectors of all requests that are touched as a whole, and in part."""
+        pairs = np.stack([self.request, self.word // SECTOR_WORDS])
+        words = np.unique(pairs, axis=1, return_counts=True)[1]
+        whole = int((words == SECTOR_WORDS).sum()) if self.whole else 0
+        return whole, len(words) - whole
 
 
 def _most(keys: NDArray[np.int64], many: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:

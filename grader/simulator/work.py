@@ -1,7 +1,7 @@
 """Count the work of one launch, from a sample of its blocks: what an estimate of its time needs.
 
 The block in the middle of the grid runs in the optimized variant, with a record of its accesses, of
-which shares are taken: cache lines per request, distinct sectors, equal addresses of atomics. A few
+which shares are taken: wavefronts per request, distinct sectors, equal addresses of atomics. A few
 blocks, spread evenly over the grid, are counted, or that one where blocks are long; the counts are
 scaled to the whole grid.
 """
@@ -34,11 +34,13 @@ from grader.simulator.exchange import too_large, unpack_program
 from grader.simulator.ptx.model import PtxError
 from grader.simulator.ptx.parser import parse
 from grader.simulator.ptx.ptxas import contract, merge_loads, reduce_unused_atomics
-from grader.simulator.records import Record, merged_loads
+from grader.simulator.records import SECTOR, Record, merged_loads
 
 SAMPLED_BLOCKS = 4
 SAMPLED_STEPS = 1_000_000
 """Instructions of warps that these may execute; one block has to do where they would take more."""
+
+SECTOR_BYTES = 1 << SECTOR
 
 RECORDED = 1 << 17
 """The most accesses of a block that are recorded; of a longer record, the first ones."""
@@ -53,15 +55,17 @@ class Work:
         registers, shared_bytes: registers of a thread, shared memory of a block.
         executed: executions by warps, by the class of the instruction (the keys of NOMINAL).
         slots: issue slots that these take.
-        requests, lines: requests of warps to global and local memory, and the lines of 128 bytes
-            that these touch.
+        requests, l1_wavefronts: requests of warps to global and local memory, and the wavefronts
+            that these take in the L1 cache.
         wavefronts: wavefronts of loads and stores in shared memory.
-        l2_read, l2_written: bytes that pass between L1 and L2 when a block reads each sector once.
+        l2_read, l2_written: bytes that pass between L1 and L2 when a block reads each sector once;
+            written are global and local memory, whole sectors.
+        l2_masked: bytes of the other sectors, of which a request writes some bytes.
         dram_read, dram_written: bytes of the arrays that are read and written.
         atomics: "operations" on sectors of global memory: lanes of a request with the same address
-            take turns, others of a sector go together; "hottest", those on the sector that has the
-            most; "shared requests" of warps; "shared serial", the lanes that wait there for
-            another lane's atomic on the same address.
+            take turns, others of a sector go together; "hottest", those on the 256 bytes in a row
+            that have the most; "shared requests" of warps; "shared serial", the lanes that wait
+            there for another lane's atomic on the same address.
         chain: the longest chain of a warp, the mean over warps: instructions by class.
         flop: floating-point operations; a fused multiply-add is two.
         missed, cold: the shares of the sectors which requests load that are the first load of
@@ -75,10 +79,11 @@ class Work:
     executed: Mapping[str, float] = field(default_factory=dict)
     slots: float = 0.0
     requests: float = 0.0
-    lines: float = 0.0
+    l1_wavefronts: float = 0.0
     wavefronts: float = 0.0
     l2_read: float = 0.0
     l2_written: float = 0.0
+    l2_masked: float = 0.0
     dram_read: float = 0.0
     dram_written: float = 0.0
     atomics: Mapping[str, float] = field(default_factory=dict)
@@ -143,17 +148,17 @@ class _Counted:
 
     def work(self) -> Work:
         executed, slots = self._executed()
-        read, written = self._dram()
-        loads = self.scale * 32 * self.counters[SECTORS.format("ld")]
-        loads += self.scale * 32 * self.counters.get(SECTORS.format("ldgsts"), 0.0)
-        stores = self.scale * 32 * self.counters[SECTORS.format("st")]
-        requests, lines, wavefronts = self._accesses()
+        read, changed = self._dram()
+        loads = self.scale * SECTOR_BYTES * self.counters[SECTORS.format("ld")]
+        loads += self.scale * SECTOR_BYTES * self.counters.get(SECTORS.format("ldgsts"), 0.0)
+        written, masked = self._stores()
+        requests, in_l1, wavefronts = self._accesses()
         l2_read, dram_read = min(loads, self._distinct()), min(read, loads)
         return Work(
             prod(self.launch.grid), prod(self.launch.block), self.registers, self.shared, executed,
-            slots, requests, lines, wavefronts, l2_read, stores, dram_read, min(written, stores),
-            self._atomics(), self._chain(), self._flop(), l2_read / loads if loads else 0.0,
-            min(l2_read, dram_read) / loads if loads else 0.0,
+            slots, requests, in_l1, wavefronts, l2_read, written, masked, dram_read,
+            min(changed, written + masked), self._atomics(), self._chain(), self._flop(),
+            l2_read / loads if loads else 0.0, min(l2_read, dram_read) / loads if loads else 0.0,
         )  # fmt: skip
 
     def _executed(self) -> tuple[dict[str, float], float]:
@@ -169,28 +174,45 @@ class _Counted:
         return {k: self.scale * float(v) for k, v in executed.items() if v}, self.scale * slots
 
     def _accesses(self) -> tuple[float, float, float]:
-        """Requests and lines of global and local memory, wavefronts of shared memory."""
-        requests = lines = wavefronts = 0.0
+        """Requests and wavefronts of global and local memory, wavefronts of shared memory."""
+        requests = in_l1 = wavefronts = 0.0
         assert self.raw.counters is not None
         for pc, op in enumerate(self.image.ops):
             counted = self.raw.counters[pc]
             head = op.split(".")[0]
             if head in ("atom", "red"):
                 continue
-            if pc in self.record.lines and (counted["sectors"] or not counted["requests"]):
+            recorded = self.record.wavefronts.get(pc)
+            if counted["sectors"] or (recorded is not None and not counted["requests"]):
                 made = float(counted["requests"]) or float(self.visits[pc])
                 requests += made
-                lines += made * self.record.lines[pc]
+                in_l1 += made * (1.0 if recorded is None else recorded)
             if (wide := self.merged.get(pc)) is not None:
                 wavefronts += wide * float(counted["requests"])
             else:
                 wavefronts += float(counted["wavefronts"])
-        return self.scale * requests, self.scale * lines, self.scale * wavefronts
+        return self.scale * requests, self.scale * in_l1, self.scale * wavefronts
+
+    def _stores(self) -> tuple[float, float]:
+        """The bytes of the sectors that stores write as a whole, and in part."""
+        assert self.raw.counters is not None
+        whole = some = 0.0
+        for pc, op in enumerate(self.image.ops):
+            recorded = self.record.written.get(pc)
+            if op.split(".")[0] != "st":
+                continue
+            counted = float(self.raw.counters[pc]["sectors"])
+            if not counted and recorded and not self.raw.counters[pc]["requests"]:  # local memory
+                counted = float(self.visits[pc]) * sum(recorded)
+            share = recorded[1] / sum(recorded) if recorded else 0.0
+            whole += (1 - share) * counted
+            some += share * counted
+        return self.scale * SECTOR_BYTES * whole, self.scale * SECTOR_BYTES * some
 
     def _distinct(self) -> float:
         """The bytes of the sectors that blocks load, each once a block."""
         if self.record.complete:
-            return float(prod(self.launch.grid)) * 32 * self.record.loaded_sectors
+            return float(prod(self.launch.grid)) * SECTOR_BYTES * self.record.loaded_sectors
         assert self.raw.work is not None
         return self.scale * float(self.raw.work[0]["distinct"]) * self.record.sector_share
 

@@ -82,11 +82,14 @@ def amount(point: Point, made: Work) -> float:
         return made.chain.get(chain, 0.0)
     if point.unit == "blocks":
         return made.blocks
+    if point.kernel == "write_again":
+        return made.l2_written if point.name == "l2_write" else made.l2_masked
     if point.unit == "bytes":
-        return 128 * made.lines
+        return 128 * made.l1_wavefronts
     counts = {
         "l1_request": made.requests,
-        "l1_line": made.lines,
+        "l1_wavefront": made.l1_wavefronts,
+        "l1_lines": made.l1_wavefronts,
         "shared": made.wavefronts,
         "shared_conflict": made.wavefronts,
         "issue": made.slots,
@@ -239,7 +242,6 @@ def test_the_sweep_measures_this_gpu(row: Any) -> None:
     )
     rates, known = machine.rates, machine.latencies
     assert rates["issue"] <= 1.1 * (rates["fma32"] + rates["int32"])
-    assert rates["fma32"] <= 1.1 * rates["issue"]
     assert known["shared"] < known["l2"] < known["dram"] and known["l1"] < known["l2"]
     assert rates["read"] < rates["l2"]
     row(

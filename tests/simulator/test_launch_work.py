@@ -78,17 +78,50 @@ def has_no_division(name: str) -> bool:
 
 EACH = [
     ("strided_2", 1.5), ("strided_32", 16.5), ("vector_float4", 4), ("copy_32bit", 1),
-    ("misaligned", 2),
+    ("misaligned", 1),
 ]  # fmt: skip
-"""Lines of a request: the mean of a load, of the pattern in the name, and a store in a row."""
+"""Wavefronts of a request: the mean of a load, of the pattern in the name, and a store in a row."""
 
 
-@pytest.mark.parametrize(("name", "lines"), EACH)
-def test_lines_of_a_request(name: str, lines: float) -> None:
+@pytest.mark.parametrize(("name", "wavefronts"), EACH)
+def test_wavefronts_of_a_request_to_global_memory(name: str, wavefronts: float) -> None:
     made = measured(name)
     gpu = MEASURED[name]
     assert made.requests == sum(gpu[REQUESTS.format(op)] for op in ("ld", "st"))
-    assert made.lines / made.requests == pytest.approx(lines)
+    assert made.l1_wavefronts / made.requests == pytest.approx(wavefronts)
+
+
+STRIDES = [(3, 1), (5, 2), (9, 3), (33, 8), (2, 2), (4, 4), (32, 32)]
+"""What a load of lanes so many words apart took on an H200, in cycles, rounded."""
+
+
+@pytest.mark.parametrize(("stride", "wavefronts"), STRIDES)
+def test_lines_of_different_banks_go_together(stride: int, wavefronts: int) -> None:
+    made = counted("{ a[1 << 13 | threadIdx.x] = a[threadIdx.x * n]; }", stride)
+    assert made.l1_wavefronts == wavefronts + 1
+
+
+def test_stores_write_sectors_through_the_l1_cache() -> None:
+    whole = counted("{ a[threadIdx.x] = n; }", 1)
+    some = counted("{ a[threadIdx.x * 8] = n; }", 1)
+    assert (whole.l2_written, whole.l2_masked) == (32 * 4, 0)
+    assert (some.l2_written, some.l2_masked) == (0, 32 * 32)
+
+
+def test_a_local_array_is_written_through_too() -> None:
+    """Lanes that write different elements write different words of 32 lanes."""
+    body = "{ float w[16]; for (int j = 0; j < 16; ++j) w[(FIRST + j) % 16] = j; "
+    body += "a[threadIdx.x] = w[n]; }"
+    same = counted(body.replace("FIRST", "n"), 3)
+    other = counted(body.replace("FIRST", "threadIdx.x + n"), 3)
+    assert same.l2_written == (16 + 1) * 32 * 4 and same.l2_masked == 0
+    assert (other.l2_written, other.l2_masked) == (32 * 4, 16 * 32 * 32)
+    assert other.l1_wavefronts > same.l1_wavefronts + 16 * 2
+
+
+def test_a_byte_is_a_part_of_its_sector() -> None:
+    made = counted("{ ((char*)a)[threadIdx.x] = n; }", 1)
+    assert (made.l2_written, made.l2_masked) == (0, 32)
 
 
 def test_a_sample_stands_for_the_grid() -> None:
@@ -141,7 +174,9 @@ def test_atomics_on_one_address_take_turns() -> None:
     same = counted("{ atomicAdd(a, 1.0f); }", 0, grid=4)
     row = counted("{ atomicAdd(a + threadIdx.x, 1.0f); }", 0, grid=4)
     assert same.atomics == {"operations": 4 * 32, "hottest": 4 * 32}
-    assert row.atomics == {"operations": 4 * 4, "hottest": 4}
+    far = counted("{ atomicAdd(a + threadIdx.x * 64, 1.0f); }", 0, grid=4)
+    assert row.atomics == {"operations": 4 * 4, "hottest": 4 * 4}
+    assert far.atomics == {"operations": 4 * 32, "hottest": 4}
 
 
 REFUSED = [

@@ -47,7 +47,7 @@ that the assembler left out instructions of a microbenchmark."""
 SIGNIFICANT = 6
 """Digits of a stored number."""
 
-_SAME = ("read", "write", "l2", "l1_request", "l1_line", "shared", "issue")
+_SAME = ("read", "write", "l2", "l2_write", "l2_masked", "l1_request", "l1_wavefront", "shared")
 _LATENCIES = ("l1", "l2", "dram", "shared", "barrier")
 _LANES = 32
 _ZEROS = {"registers": 0, "shared_bytes": 0}
@@ -117,9 +117,11 @@ def machine_of(
     rates = {name: 1 / slope(name) for name in (*_SAME, *ARITHMETIC, "atomic_shared")}
     rates["atomic_global"] = 1 / slope("atomic_global")
     rates["atomic_global_same"] = 1 / slope("atomic_global_same")
+    issued = 1 / slope("issue")
     for name in ARITHMETIC:
-        if rates[name] > MOST_ISSUED * rates["issue"]:
+        if rates[name] > MOST_ISSUED * issued:
             raise LabFault(f"the point `{name}` ran more instructions than can be issued")
+    rates["issue"] = max(issued, *(rates[name] for name in ARITHMETIC))
     turns = (slope("atomic_shared_same") - slope("atomic_shared")) / (_LANES - 1)
     rates["atomic_shared_same"] = 1 / max(turns, slope("atomic_shared") / _LANES)
     latencies = {name: slope(f"{name} latency") for name in (*_LATENCIES, *ARITHMETIC)}

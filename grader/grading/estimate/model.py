@@ -5,15 +5,18 @@ the rate that a microbenchmark measured for this part (grader/gpu/sweep.py). Non
 taken from a data sheet. The limits:
 
 - bandwidth of device memory: the bytes of the arrays, each once, as a cold cache has them loaded
-- bandwidth of the L2 cache: the bytes that blocks load and store, each sector once a block
-- L1 cache: the lines that requests touch; shared memory: wavefronts. One unit serves both in turn
+- bandwidth of the L2 cache: the bytes that blocks load, each sector once a block; its writes, of
+  whole sectors and of parts: all stores, since the L1 cache writes through
+- L1 cache: wavefronts of requests to global and local memory; shared memory: its wavefronts. One
+  unit serves both in turn
 - each class of arithmetic instructions, and the issue of instructions
-- atomics: those of different addresses, and those that wait for the address that has the most
+- atomics: all of them, and those on the 256 bytes that have the most, which one unit executes
 - latency: the chain of a warp, for as many turns as the resident warps leave
 
-Parts of a GPU work at the same time, but not perfectly: the estimate is a soft maximum of the
-limits, the p-norm, times a factor. Both are fitted (fit.py). With p at infinity and the factor 1,
-it is the roofline of all levels of memory, which is what the model is compared with.
+Units of a GPU work at the same time, but not perfectly: the estimate is a soft maximum of the
+limits of units, the p-norm, times a factor. Limits of one unit do not add up: an instruction that
+waits for its pipe waits to be issued. Exponent and factor are fitted (fit.py). With an infinite
+exponent and the factor 1 it is the roofline of all levels of memory: the model is compared with it.
 
 Sources: S. Williams, A. Waterman, D. Patterson, "Roofline", CACM 52(4), 2009; S. Hong, H. Kim, "An
 analytical model for a GPU architecture with memory-level and thread-level parallelism awareness",
@@ -37,6 +40,7 @@ LIMITS = MappingProxyType(
     {
         "dram": "bandwidth of device memory",
         "l2": "bandwidth of the L2 cache",
+        "l2_write": "writes to the L2 cache (coalescing, local arrays)",
         "l1": "requests to the L1 cache (coalescing)",
         "shared": "shared memory",
         "fma32": "multiplies and adds",
@@ -61,7 +65,7 @@ ARITHMETIC = (
 )  # fmt: skip
 """The classes of instructions that have a limit of their own."""
 
-ROOFLINE = ("dram", "l2", "l1", "shared", "fma32", "fma64")
+ROOFLINE = ("dram", "l2", "l2_write", "l1", "shared", "fma32", "fma64")
 """The limits of the roofline of all levels of memory."""
 
 
@@ -78,7 +82,8 @@ class Machine:
         capability: its compute capability.
         multiprocessors: how many it has.
         rates: by name, what the whole GPU does in a second: bytes for "read", "write" and "l2";
-            lines for "l1_line", requests for "l1_request"; wavefronts for "shared"; instructions of
+            of sectors that are written as a whole and in part for "l2_write" and "l2_masked";
+            wavefronts for "l1_wavefront" and "shared", requests for "l1_request"; instructions of
             warps for ARITHMETIC and "issue"; see sweep.py for atomics.
         latencies: by name, seconds from one instruction to the next that needs its result.
         launch: seconds of an empty launch, beyond two events with nothing between them.
@@ -150,12 +155,13 @@ def limits_of(work: Work, machine: Machine) -> Mapping[str, float]:
     busiest = math.ceil(work.blocks / machine.multiprocessors)
     tail = busiest * machine.multiprocessors / work.blocks
     rates = machine.rates
-    l1 = max(work.lines / rates["l1_line"], work.requests / rates["l1_request"])
+    l1 = max(work.l1_wavefronts / rates["l1_wavefront"], work.requests / rates["l1_request"])
     shared = work.wavefronts / rates["shared"]
     unit = l1 + shared
     limits = {
         "dram": work.dram_read / rates["read"] + work.dram_written / rates["write"],
-        "l2": (work.l2_read + work.l2_written) / rates["l2"],
+        "l2": work.l2_read / rates["l2"],
+        "l2_write": work.l2_written / rates["l2_write"] + work.l2_masked / rates["l2_masked"],
         "l1": tail * (unit if l1 >= shared else l1),
         "shared": tail * (unit if shared > l1 else shared),
         "issue": max(tail * work.slots / rates["issue"], work.blocks / machine.blocks),
@@ -210,10 +216,18 @@ def _load_latency(work: Work, machine: Machine) -> float:
     return known["l1"] + from_l2 + from_dram
 
 
+_UNIT_OF = {**dict.fromkeys(("issue", *ARITHMETIC), "core"), "l1": "l1", "shared": "l1"}
+"""The units that have several limits; each other limit is of a unit of its own."""
+
+
 def _soft_maximum(limits: Mapping[str, float], exponent: float) -> float:
-    """The p-norm of the limits: their maximum for a large exponent, their sum for 1."""
+    """The p-norm of the units' limits: the maximum for a large exponent, the sum for 1."""
     most = max(limits.values())
     if not most:
         return 0.0
-    total = math.fsum(math.pow(value / most, exponent) for value in limits.values())
+    units: dict[str, float] = {}
+    for name, value in limits.items():
+        unit = _UNIT_OF.get(name, name)
+        units[unit] = max(units.get(unit, 0.0), value)
+    total = math.fsum(math.pow(value / most, exponent) for value in units.values())
     return most * math.pow(total, 1 / exponent)

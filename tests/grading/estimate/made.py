@@ -23,8 +23,9 @@ CLOCK = 1e9
 LAUNCH = 2e-6
 
 RATES = {
-    "read": 1e12, "write": 8e11, "l2": 4e12, "l1_line": 1e11, "l1_request": 1e11, "shared": 1e11,
-    "issue": 4e11, "atomic_global": 5e10, "atomic_global_same": 1e9, "atomic_shared": 5e10,
+    "read": 1e12, "write": 8e11, "l2": 4e12, "l2_write": 2e12, "l2_masked": 1e12,
+    "l1_wavefront": 1e11, "l1_request": 1e11, "shared": 1e11, "issue": 4e11,
+    "atomic_global": 5e10, "atomic_global_same": 1e9, "atomic_shared": 5e10,
     "atomic_shared_same": 2e11, **dict.fromkeys(ARITHMETIC, 1e11), "fma32": 4e11,
 }  # fmt: skip
 LATENCIES = {
@@ -63,9 +64,10 @@ def works(count: int, seed: int) -> list[Work]:
             Work(
                 blocks=int(draw.integers(50, 5000)), threads=256, registers=32, shared_bytes=4096,
                 executed={"fma32": size["fma"], "int32": size["slots"] / 4}, slots=size["slots"],
-                requests=size["lines"] / 2, lines=size["lines"], wavefronts=size["waves"],
-                l2_read=4 * size["l2"], l2_written=size["l2"], dram_read=size["l2"],
-                dram_written=size["l2"], missed=0.3, cold=0.1, flop=64 * size["fma"],
+                requests=size["lines"] / 2, l1_wavefronts=size["lines"], wavefronts=size["waves"],
+                l2_read=4 * size["l2"], l2_written=size["l2"], l2_masked=size["l2"] / 10,
+                dram_read=size["l2"], dram_written=size["l2"], missed=0.3, cold=0.1,
+                flop=64 * size["fma"],
                 chain={"fma32": draw.uniform(10, 1e3), "global": draw.uniform(10, 1e3)},
             )
         )  # fmt: skip

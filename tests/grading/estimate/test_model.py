@@ -22,8 +22,8 @@ from tests.grading.estimate.made import LAUNCH, MULTIPROCESSORS, RATES, a_machin
 
 FIT = Fit(3.0, 1.1, 0.5)
 NUMBERS = (
-    "slots", "requests", "lines", "wavefronts", "l2_read", "l2_written", "dram_read",
-    "dram_written", "missed", "cold",
+    "slots", "requests", "l1_wavefronts", "wavefronts", "l2_read", "l2_written", "l2_masked",
+    "dram_read", "dram_written", "missed", "cold",
 )  # fmt: skip
 ATOMICS = ("operations", "hottest", "shared requests", "shared serial")
 A_WORK = st.integers(0, 10_000).map(lambda seed: works(1, seed)[0])
@@ -95,8 +95,9 @@ PLAIN = Work(BLOCKS, 256, 32, 0)
 ONE = [
     (replace(PLAIN, dram_read=2e9), "dram", 2e9 / RATES["read"]),
     (replace(PLAIN, dram_written=2e9), "dram", 2e9 / RATES["write"]),
-    (replace(PLAIN, l2_read=3e9, l2_written=1e9), "l2", 4e9 / RATES["l2"]),
-    (replace(PLAIN, requests=1e9, lines=3e9), "l1", 3e9 / RATES["l1_line"]),
+    (replace(PLAIN, l2_read=4e9), "l2", 4e9 / RATES["l2"]),
+    (replace(PLAIN, l2_written=3e9, l2_masked=5e9), "l2_write", 6.5e-3),
+    (replace(PLAIN, requests=1e9, l1_wavefronts=3e9), "l1", 3e9 / RATES["l1_wavefront"]),
     (replace(PLAIN, wavefronts=5e9), "shared", 5e9 / RATES["shared"]),
     (replace(PLAIN, slots=8e9), "issue", 8e9 / RATES["issue"]),
     (replace(PLAIN, atomics={"operations": 1e9, "hottest": 1e8}), "atomic", 0.1),
