@@ -83,13 +83,16 @@ KERNEL(write_once)
     }
 }
 
-// Writes in every round a word of 4 bytes of each `stride` of the same size words of 16 bytes.
+// Writes in every round the same size words of 16 bytes; each thread the words of 4 bytes of `stride` in
+// a row, with one store each.
 KERNEL(write_again)
 {
     u32 step = gridDim.x * blockDim.x, end = 4 * size / stride;
     for (u32 r = 0; r < rounds; ++r) {
         for (u32 i = thread_of_grid(); i < end; i += step) {
-            asm volatile("st.global.u32 [%0], %1;" ::"l"(data + i * stride), "r"(r));
+            for (u32 k = 0; k < stride; ++k) {
+                asm volatile("st.global.u32 [%0], %1;" ::"l"(data + i * stride + k), "r"(r));
+            }
         }
     }
 }

@@ -100,7 +100,7 @@ POINTS = (
     Point("copy", "copy_once", "bytes", 32, 4, size=_WORDS),
     Point("l2", "read_again", "bytes", 16, 16, size="l2"),
     Point("l2_write", "write_again", "bytes", 16, 16, size="l2"),
-    Point("l2_masked", "write_again", "bytes", 16, 4, size="l2", stride=SECTOR_WORDS),
+    Point("l2_masked", "write_again", "bytes", 16 * 8, 2, size="l2", stride=SECTOR_WORDS),
     Point("l1_request", "read_l1", "requests", 8, 512),
     Point("l1_wavefront", "read_l1", "requests", 8 * 32, 64, stride=LINE_WORDS),
     Point("l1_lines", "read_l1", "requests", 8 * 8, 256, stride=LINE_WORDS + 1),
