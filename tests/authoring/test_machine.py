@@ -32,7 +32,7 @@ from grader.launch import Finding
 from tests.command import ROOT, grader
 from tests.grading.estimate.made import MULTIPROCESSORS, NAME, a_machine, points_of
 
-FIT = Fit(2.0, 1.1, 0.5)
+FIT = Fit(2.0, 1.1)
 SIZES = {
     "tiled-matmul": ("dims: {n: 1024}", "dims: {n: 128}"),
     "coalescing": ("dims: {m: 1024, n: 1024, k: 1024}", "dims: {m: 96, n: 128, k: 64}"),

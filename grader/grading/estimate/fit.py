@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from itertools import combinations, product
+from itertools import combinations
 from statistics import median
 
 from grader import dataclass
@@ -18,7 +18,6 @@ from grader.simulator.work import Work
 
 EXPONENTS = (1.5, 2.0, 2.5, 3.0, 4.0, 6.0, 10.0)
 FACTORS = tuple(k / 20 for k in range(14, 29))
-LATENCIES = (0.0, 0.25, 0.5, 0.75, 1.0)
 
 MOST_LOSS = math.log(2)
 """What one kernel may cost a fit: a kernel that the model does not describe decides nothing."""
@@ -122,8 +121,8 @@ def fit_model(samples: Sequence[Sample], machine: Machine) -> Fit:
         NotEstimated: a sample's launch does not fit the machine.
     """
     best, least = Fit(), math.inf
-    for exponent, latency in product(EXPONENTS, LATENCIES):
-        one = Fit(exponent, 1.0, latency)
+    for exponent in EXPONENTS:
+        one = Fit(exponent)
         times = [
             (sample.seconds, estimate(sample.work, machine, one).seconds - machine.launch)
             for sample in samples
@@ -134,7 +133,7 @@ def fit_model(samples: Sequence[Sample], machine: Machine) -> Fit:
                 for seconds, busy in times
             )
             if loss < least:
-                best, least = Fit(exponent, factor, latency), loss
+                best, least = Fit(exponent, factor), loss
     return best
 
 

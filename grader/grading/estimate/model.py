@@ -106,13 +106,10 @@ class Fit:
     Attributes:
         exponent: the exponent p of the soft maximum, at least 1.
         factor: what its result is multiplied by.
-        latency: what the limit of latency is multiplied by, 0 to 1: chains of different warps, and
-            loads that ptxas moves before a loop's end, overlap.
     """
 
     exponent: float = 4.0
     factor: float = 1.0
-    latency: float = 1.0
 
 
 @dataclass(frozen=True)
@@ -133,9 +130,8 @@ def estimate(work: Work, machine: Machine, fit: Fit) -> Estimate:
         NotEstimated: the launch does not fit this GPU, or the compute capability is not known.
     """
     limits = dict(limits_of(work, machine))
-    weighted = limits | {"latency": fit.latency * limits["latency"]}
-    total = _soft_maximum(weighted, fit.exponent)
-    binding = max(weighted, key=lambda name: weighted[name])
+    total = _soft_maximum(limits, fit.exponent)
+    binding = max(limits, key=lambda name: limits[name])
     return Estimate(machine.launch + fit.factor * total, binding, limits)
 
 

@@ -18,7 +18,7 @@ from grader.grading.estimate.fit import (
 from grader.grading.estimate.model import Fit
 from tests.grading.estimate.made import a_machine, samples
 
-FITS = [Fit(2.0, 1.0, 0.5), Fit(4.0, 1.2, 1.0), Fit(1.5, 0.8, 0.0)]
+FITS = [Fit(2.0, 1.0), Fit(4.0, 1.2), Fit(1.5, 0.8)]
 
 
 @pytest.mark.parametrize("fit", FITS)

@@ -70,7 +70,7 @@ def test_a_rate_that_no_gpu_has_is_refused() -> None:
 def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
     kernels = tuple(
         Sample(one.lab, one.file, rounded(one.seconds), Work(**rounded(asdict(one.work))))
-        for one in samples(a_machine(), Fit(2.0, 1.1, 0.5))
+        for one in samples(a_machine(), Fit(2.0, 1.1))
     )
     path = tmp_path_factory.mktemp("machines") / file_name(NAME)
     path.write_text(file_text(a_file(kernels, {"lab-1": "abc"})))

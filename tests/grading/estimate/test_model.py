@@ -20,7 +20,7 @@ from grader.grading.estimate.model import (
 from grader.simulator.work import Work
 from tests.grading.estimate.made import LAUNCH, MULTIPROCESSORS, RATES, a_machine, works
 
-FIT = Fit(3.0, 1.1, 0.5)
+FIT = Fit(3.0, 1.1)
 NUMBERS = (
     "slots", "requests", "l1_wavefronts", "wavefronts", "l2_read", "l2_written", "l2_masked",
     "dram_read", "dram_written", "missed", "cold",
