@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import gc
 import os
+import re
 import signal
 from collections.abc import Generator
 from pathlib import Path
@@ -58,6 +59,9 @@ LONGEST = (
 """The files that take longest, which are begun first: a file is the work of one process, and the
 others would wait for one that began last. `test_skips` checks the names."""
 
+ADDRESS = re.compile(r"<[^<>]* at 0x[0-9a-f]+>")
+"""Python's name for an object that has none of its own."""
+
 
 gc.set_threshold(ALLOCATIONS)
 # A shell has its background jobs ignore Ctrl-C, and with them all that the tests start.
@@ -70,7 +74,7 @@ def pytest_collection_finish() -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    if unstable := [item.nodeid for item in items if " at 0x" in item.nodeid]:
+    if unstable := [item.nodeid for item in items if ADDRESS.search(item.nodeid)]:
         raise pytest.UsageError(f"another name in each process: {unstable[0]}")
     folder = Path(__file__).parent
     rank = {folder / name: number for number, name in enumerate(LONGEST)}

@@ -79,6 +79,7 @@ PROGRAM = Program("k.cu", "first\n  second;\nthird;\n", (), "", "", "sm_90")
         ("memcheck", "========= COMPUTE-SANITIZER\n========= ERROR SUMMARY: 0 errors\n", []),
         ("memcheck", "", []),
     ],
+    ids=["memcheck", "racecheck", "synccheck", "initcheck", "no-report", "no-output"],
 )
 def test_reports_are_findings_at_their_lines(
     tool: str, text: str, expected: list[tuple[object, ...]]
