@@ -19,6 +19,7 @@ from grader.editor.server import Session, Typed
 from grader.labs import reading
 from grader.labs.reading import lab_roots, list_labs
 from tests.command import ROOT, descendants, grader
+from tests.patience import until
 
 LAB = "vector-add"
 SOLUTION = (ROOT / "solutions" / LAB / f"{LAB}.cu").read_text()
@@ -143,7 +144,7 @@ def session(folder: Path, act: Callable[[Editor], Awaitable[None]], *words: str)
 
     standing = descendants()
     asyncio.run(run())
-    assert descendants(standing) == set()
+    until(lambda: not descendants(standing))
 
 
 def line_of(text: str, part: str) -> int:

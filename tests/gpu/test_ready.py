@@ -22,6 +22,7 @@ from grader.launch import Array, Launch
 from grader.sandbox import call, template
 from grader.sandbox.call import Limits, Reply, run_sandboxed
 from tests.command import ROOT, descendants
+from tests.patience import until
 
 GPU = Device(Path("/dev/nvidia0"), "GPU-aaaa", "NVIDIA A")
 STEPS = (launch_child.launch, timing_child.measure)
@@ -44,12 +45,12 @@ def counting(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Any]]:
         return run_sandboxed(step, request, arrays, limits=limits, kept=kept)
 
     monkeypatch.setattr(process, "call_on", call_on)
-    before = set(descendants())
+    before = descendants()
     yield requests
     for thread in threading.enumerate():
         if thread.name == "gpu-child":
             thread.join(30)
-    assert set(descendants()) <= before
+    until(lambda: descendants() <= before)
 
 
 def served(ready: ReadyChildren | None, step: Any, limits: Limits = LIMITS) -> int:

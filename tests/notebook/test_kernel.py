@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,7 @@ from nbclient import NotebookClient
 from nbformat.v4 import new_code_cell, new_notebook
 
 from tests.command import ROOT, descendants
-from tests.patience import PATIENCE
+from tests.patience import PATIENCE, until
 
 LAB = "vector-add"
 SOLUTION = (ROOT / "solutions" / LAB / f"{LAB}.cu").read_text()
@@ -51,10 +50,7 @@ def run_book(tmp_path_factory: pytest.TempPathFactory) -> nbformat.NotebookNode:
             resources={"metadata": {"path": str(folder)}},
         )  # fmt: skip
         client.execute(env=dict(os.environ))
-    deadline = time.monotonic() + PATIENCE
-    while descendants(standing) and time.monotonic() < deadline:  # they see that it has ended
-        time.sleep(0.02)
-    assert descendants(standing) == set(), "a kernel that ends leaves no process"
+    until(lambda: not descendants(standing))  # a kernel that ends leaves no process
     return book
 
 

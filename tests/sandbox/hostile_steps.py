@@ -53,7 +53,7 @@ def daemon(request: Any, arrays: dict[str, Any]) -> Step:
         os.setsid()
         if not os.fork():
             os.closerange(0, 256)
-            os.execv("/bin/sleep", [request, "60"])
+            os.execv("/bin/sleep", [request, "3600"])
         os._exit(0)
     os.wait()
     return "started", {}

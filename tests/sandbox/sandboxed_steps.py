@@ -17,6 +17,9 @@ from grader.faults import LabFault, StudentFault
 
 Step = tuple[Any, dict[str, Any]]
 
+HOUR = 3600
+"""Seconds: longer than a test waits for the end of what must not remain."""
+
 
 def echo(request: Any, arrays: dict[str, Any]) -> Step:
     return request, arrays
@@ -45,17 +48,17 @@ def defect(request: Any, arrays: dict[str, Any]) -> Step:
 
 
 def sleep(request: Any, arrays: dict[str, Any]) -> Step:
-    time.sleep(60)
+    time.sleep(HOUR)
     return None, {}
 
 
 def family(request: Any, arrays: dict[str, Any]) -> Step:
     """Start sleeping processes with one mark, one of them outside the process group."""
     for detached in (False, True) if request["detach"] else (False,):
-        mark = ["/bin/sh", "-c", f"sleep 60; : {request['mark']}"]
+        mark = ["/bin/sh", "-c", f"sleep {HOUR}; : {request['mark']}"]
         subprocess.Popen(mark, start_new_session=detached)
     if request["wait"]:
-        time.sleep(60)
+        time.sleep(HOUR)
     return "started", {}
 
 
@@ -63,7 +66,7 @@ def sleeps_as(request: Any, arrays: dict[str, Any]) -> Step:
     """Write this process's id to a file of that name, and stay."""
     Path(f"/tmp/{request}.new").write_text(str(os.getpid()))
     os.rename(f"/tmp/{request}.new", f"/tmp/{request}")
-    time.sleep(60)
+    time.sleep(HOUR)
     return None, {}
 
 
@@ -243,7 +246,7 @@ def forks(request: Any, arrays: dict[str, Any]) -> Step:
         for _ in range(request):
             child = os.fork()
             if not child:
-                time.sleep(60)
+                time.sleep(HOUR)
                 os._exit(0)
             children.append(child)
     except BlockingIOError:
@@ -271,7 +274,7 @@ def hoard(request: Any, arrays: dict[str, Any]) -> Step:
         if not os.fork():
             held = bytearray(b"\1") * request["bytes"]
             os.write(writing, held[-1:])
-            time.sleep(60)
+            time.sleep(HOUR)
     return sum(len(os.read(reading, 1)) for _ in range(request["processes"])), {}
 
 
@@ -280,11 +283,11 @@ def crash_on_request(request: Any, arrays: dict[str, Any]) -> Step:
     number = int(request["source"].split()[2])
     signal.signal(number, signal.SIG_DFL) if number != signal.SIGKILL else None
     os.kill(os.getpid(), number)
-    time.sleep(60)
+    time.sleep(HOUR)
     return None, {}
 
 
 def crash(request: Any, arrays: dict[str, Any]) -> Step:
     os.kill(os.getpid(), signal.SIGSEGV)
-    time.sleep(60)
+    time.sleep(HOUR)
     return None, {}

@@ -146,7 +146,7 @@ def test_killing_the_group_ends_its_whole_process_tree() -> None:
     if parent is None:
         assert isinstance(parent_group(), str)
         return
-    family = ["/bin/sh", "-c", "setsid sleep 60 & setsid sleep 60 & wait"]
+    family = ["/bin/sh", "-c", "setsid sleep 3600 & setsid sleep 3600 & wait"]
     with (
         control_group(parent, 0, 20) as made,
         subprocess.Popen(made.enter_command(family)) as process,
