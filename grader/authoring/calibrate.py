@@ -23,8 +23,9 @@ from grader.gpu.process import device_info
 from grader.gpu.speedup import Estimate, Timing, TimingPlan, counted_pairs, estimate
 from grader.gpu.timing import time_kernel
 from grader.grading.timing import timing_plan, verifier
+from grader.labs.files import file_digest
 from grader.labs.model import Band, Case, Lab
-from grader.labs.thresholds import DeviceThresholds, file_digest, propose_band
+from grader.labs.thresholds import DeviceThresholds, propose_band
 
 PAIRS = 200
 BUDGET = 10.0

@@ -1,9 +1,10 @@
 """Measure one GPU for estimates: the sweep, and the labs' own kernels: -> machine file.
 
-The kernels are those that `calibrate` times: baselines, files that are too slow, intermediate
-versions, solutions. Each is timed as a submission is, in pairs with the baseline and with a cold L2
-cache, and its outputs are verified. Its work is counted on the simulator meanwhile. The model is
-fitted to them, and its error is that of labs that were held back (grader.grading.estimate.fit).
+The kernels are those that `calibrate` times (baselines, files that are too slow, intermediate
+versions, solutions), and the incorrect variants that compute the right output slowly. Each is timed
+as a submission is, in pairs with the baseline and with a cold L2 cache, and its outputs are
+verified. Its work is counted on the simulator meanwhile. The model is fitted to them, and its error
+is that of labs that were held back (grader.grading.estimate.fit).
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ from grader.grading.estimate.model import Fit
 from grader.grading.timing import verifier
 from grader.labs.model import MACHINES, Case, Lab
 from grader.sandbox.call import Limits, SandboxFailure
-from grader.simulator.work import Work
+from grader.simulator.workload import Work
 
 PAIRS = 20
 BUDGET = 1.0
@@ -57,6 +58,9 @@ SWEEP_SECONDS = 60.0
 
 LIMIT = 60.0
 """Seconds that the simulator may take for the sample of a launch."""
+
+COSTLY = ("bank-conflict", "missing-feature", "spill", "uncoalesced")
+"""How the names of incorrect variants begin that compute the right output slowly."""
 
 JOBS = 4
 """Kernels that are compiled, or counted on the simulator, at a time."""
@@ -240,12 +244,21 @@ def kernels_of(labs: Sequence[Lab]) -> Iterator[Kernel | str]:
             continue
         case, plan = planned
         plan = replace(plan, budget=BUDGET, least=MIN_PAIRS, most=PAIRS)
-        for name, file, _ in ladder(lab):
+        for name, file in measured_files(lab):
             own = replace(plan, launch=plan.baseline_launch) if file == lab.baseline else plan
             try:
                 yield Kernel(lab, name, case, lab_program(lab, file), own)
             except StudentFault as fault:
                 yield f"{lab.name} {name}: does not compile: {fault.what}"
+
+
+def measured_files(lab: Lab) -> Iterator[tuple[str, Path]]:
+    """Yield the name and the path of the files of a lab that an estimate is fitted to."""
+    files = [(name, file) for name, file, _ in ladder(lab)]
+    folder = lab.solution.parent
+    for start in COSTLY:
+        files += [(f"wrong/{f.name}", f) for f in sorted(folder.glob(f"wrong/{start}-*.cu"))]
+    yield from files
 
 
 def lab_program(lab: Lab, file: Path) -> Program:

@@ -7,6 +7,7 @@ key.
 from __future__ import annotations
 
 import errno
+import hashlib
 import os
 import stat
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -374,3 +375,11 @@ def write_atomically(path: Path, data: bytes, *, private: bool = False) -> None:
         raise kind(
             what, where=str(path), fix="check that the folder exists and that you may write to it"
         ) from None
+
+
+def file_digest(file: Path) -> str:
+    """Return the SHA-256 of a file in hexadecimal; empty when it cannot be read."""
+    try:
+        return hashlib.sha256(file.read_bytes()).hexdigest()
+    except OSError:
+        return ""

@@ -8,7 +8,6 @@ all points, and every kernel that must fail is clearly slower than what earns th
 from __future__ import annotations
 
 import datetime
-import hashlib
 import math
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -17,7 +16,7 @@ from typing import Self
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from grader.labs.files import load_yaml
+from grader.labs.files import file_digest, load_yaml
 from grader.labs.model import Band
 
 THRESHOLDS_FILE = "thresholds.yaml"
@@ -117,14 +116,6 @@ def applicable_bands(
         for name, one in measured.items()
         if one.applies_to(dims, kind, baseline)
     }
-
-
-def file_digest(file: Path) -> str:
-    """Return the SHA-256 of a file in hexadecimal; empty when it cannot be read."""
-    try:
-        return hashlib.sha256(file.read_bytes()).hexdigest()
-    except OSError:
-        return ""
 
 
 def outdated_devices(measured: Mapping[str, DeviceThresholds], file: Path) -> Iterator[str]:

@@ -23,12 +23,15 @@ WIDE = 16
 """Bytes of the widest load of a thread."""
 
 _NARROW = re.compile(r"ld\.shared\.[fusb]32")
+PAST_L1 = re.compile(r"ld\.(volatile|relaxed|acquire|mmio)\b|ld\.global\.c[gv]\b|cp\.async\.cg\b")
 _PLACE = re.compile(r"\[([%$\w]+)(?:\+(-?\d+))?\]")
 
 LINE, SECTOR, WORD = 7, 5, 2
 """Binary logarithms of bytes: a line of the L1 cache, a sector, a word of a bank."""
 
 BANKS = 32
+WIDE_BANKS = BANKS * 4 // WIDE
+"""Groups of banks that an access of WIDE bytes uses whole."""
 SECTOR_WORDS = 8
 
 LINES_AT_ONCE = 4
@@ -54,15 +57,17 @@ class Record:
         operations: the atomic operations of a request on sectors, on average: lanes with the same
             address take turns, others of a sector go together.
         hottest: the share of these that the row of ATOMIC_UNIT has which has the most.
-        loaded_sectors: distinct sectors of global memory that the block loads.
+        loaded_sectors: distinct sectors of global memory that the block loads into the L1 cache.
         sector_share: bytes of distinct sectors over distinct bytes.
         read: the numbers of the buffers that are loaded or updated.
         quads: distinct aligned 16 bytes of a request to shared memory, on average.
+        turns: the most of them that have the same four banks, on average.
         remainders: addresses in shared memory modulo 16, where all of them agree.
     """
 
     def __init__(self, image: Image, raw: Raw) -> None:
         self.quads: dict[int, float] = {}
+        self.turns: dict[int, float] = {}
         self.remainders: dict[int, int] = {}
         rows = raw.accesses if raw.accesses is not None else np.zeros(0)
         self.complete = raw.traced <= len(rows)
@@ -95,16 +100,20 @@ class Record:
                     self.written[pc] = whole / made, some / made
             if (rows["space"][own] == SHARED).all():
                 at = rows["at"][own].astype(np.int64)
-                pairs = np.unique(np.stack([group[own], at // WIDE]), axis=1)
-                self.quads[pc] = len(pairs.T) / made
+                quads = np.unique(np.stack([group[own], at // WIDE]), axis=1)
+                self.quads[pc] = len(quads.T) / made
+                request = np.unique(quads[0], return_inverse=True)[1].ravel()
+                self.turns[pc] = float(_most_of(request, quads[1] % WIDE_BANKS, WIDE_BANKS).mean())
                 if (at % WIDE == at[0] % WIDE).all():
                     self.remainders[pc] = int(at[0]) % WIDE
             if is_atomic[own].any():
                 self._count_atomics(pc, group[own], address[own])
+        past = np.array([past_l1(op) for op in image.ops] + [False])[rows["pc"]]
         loads = is_global & np.isin(heads, ("ld", "ldu", "cp"))
-        self.loaded_sectors = len(np.unique((address >> SECTOR)[loads]))
-        words = len(np.unique((address >> WORD)[loads]))
-        self.sector_share = 8 * self.loaded_sectors / words if words else 1.0
+        cached = loads & ~past
+        self.loaded_sectors = len(np.unique((address >> SECTOR)[cached]))
+        words = len(np.unique((address >> WORD)[cached]))
+        self.sector_share = SECTOR_WORDS * self.loaded_sectors / words if words else 1.0
         buffers = rows["buffer"]
         self.read = frozenset(np.unique(buffers[loads | (is_global & is_atomic)]).tolist())
 
@@ -145,10 +154,10 @@ class _Touched:
     def wavefronts(self) -> NDArray[np.float64]:
         """Return those of each request."""
         count = int(self.request[-1]) + 1
-        banks = np.bincount(self.request * BANKS + self.word % BANKS, minlength=count * BANKS)
+        banks = _most_of(self.request, self.word % BANKS, BANKS)
         lines = np.unique(np.stack([self.request, self.word // BANKS]), axis=1)
         at_once = np.ceil(np.bincount(lines[0], minlength=count) / LINES_AT_ONCE)
-        most: NDArray[np.float64] = np.maximum(banks.reshape(count, BANKS).max(axis=1), at_once)
+        most: NDArray[np.float64] = np.maximum(banks, at_once)
         return most
 
     def sectors(self) -> tuple[int, int]:
@@ -157,6 +166,23 @@ class _Touched:
         words = np.unique(pairs, axis=1, return_counts=True)[1]
         whole = int((words == SECTOR_WORDS).sum()) if self.whole else 0
         return whole, len(words) - whole
+
+
+def past_l1(op: str) -> bool:
+    """Whether an instruction loads from the L2 cache, whatever the L1 cache has.
+
+    Source: the PTX manual, "Cache Operators" and "Memory Consistency Model": volatile and strong
+    loads see what other multiprocessors write, and their L1 caches are not coherent.
+    """
+    return PAST_L1.search(op) is not None
+
+
+def _most_of(request: NDArray[np.int64], bank: NDArray[np.int64], banks: int) -> NDArray[np.int64]:
+    """Return, for each request by number, the most rows that it has of one bank."""
+    count = int(request[-1]) + 1
+    rows = np.bincount(request * banks + bank, minlength=count * banks)
+    most: NDArray[np.int64] = rows.reshape(count, banks).max(axis=1)
+    return most
 
 
 def _most(keys: NDArray[np.int64], many: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
@@ -171,9 +197,9 @@ def merged_loads(image: Image, record: Record) -> dict[int, float]:
     """Return the wavefronts of a request, by program counter, of loads that ptxas makes wider.
 
     Four loads of 4 bytes in a row, aligned to 16 bytes, in one basic block, become one: the first
-    has all wavefronts, the others have none. A load of 16 bytes takes two wavefronts or more, one
-    for each 128 bytes that differ. Source: Nsight Compute's counts of tiled products on an H200,
-    tests/counters/h200.json.
+    has all wavefronts, the others have none. A load of 16 bytes takes two wavefronts or more: as
+    many as the different 16 bytes that have the same four banks. Source: Nsight Compute's counts of
+    tiled products on an H200, tests/counters/h200.json.
     """
     out: dict[int, float] = {}
     for function in image.functions:
@@ -185,7 +211,7 @@ def merged_loads(image: Image, record: Record) -> dict[int, float]:
                 if _NARROW.fullmatch(op) and place and pc in record.remainders:
                     rows[place[1]][int(place[2] or 0)] = pc
                 elif op.startswith("ld.shared.v4") and record.quads.get(pc, WARP_SIZE) < WARP_SIZE:
-                    out[pc] = max(2.0, record.quads[pc] * WIDE / 128)
+                    out[pc] = max(2.0, record.turns[pc])
             for places in rows.values():
                 out |= _merged(places, record)
     return out
@@ -195,7 +221,7 @@ def _merged(places: Mapping[int, int], record: Record) -> Iterator[tuple[int, fl
     for offset, pc in places.items():
         four = [places.get(offset + 4 * k) for k in range(4)]
         if record.remainders[pc] == 0 and None not in four:
-            yield pc, max(2.0, record.quads[pc] * WIDE / 128)
+            yield pc, max(2.0, record.turns[pc])
             yield from ((other, 0.0) for other in four[1:] if other is not None)
 
 

@@ -10,14 +10,13 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping
-from dataclasses import asdict, field, replace
+from dataclasses import asdict, replace
 from math import prod
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from grader import dataclass
 from grader.launch import WARP_SIZE, Array, Arrays, Launch, Resources, unpack_launches
 from grader.simulator.chains import FUSED, NotCounted, block_chain, class_of
 from grader.simulator.core.bindings import COUNT_DISTINCT, core
@@ -34,7 +33,8 @@ from grader.simulator.exchange import too_large, unpack_program
 from grader.simulator.ptx.model import PtxError
 from grader.simulator.ptx.parser import parse
 from grader.simulator.ptx.ptxas import contract, merge_loads, reduce_unused_atomics
-from grader.simulator.records import SECTOR, Record, merged_loads
+from grader.simulator.records import SECTOR, Record, merged_loads, past_l1
+from grader.simulator.workload import Work
 
 SAMPLED_BLOCKS = 4
 SAMPLED_STEPS = 1_000_000
@@ -44,58 +44,6 @@ SECTOR_BYTES = 1 << SECTOR
 
 RECORDED = 1 << 17
 """The most accesses of a block that are recorded; of a longer record, the first ones."""
-
-
-@dataclass(frozen=True)
-class Work:
-    """What a launch does, all blocks together; memory sizes in bytes.
-
-    Attributes:
-        blocks, threads: blocks of the grid, threads of a block.
-        registers, shared_bytes: registers of a thread, shared memory of a block.
-        executed: executions by warps, by the class of the instruction (the keys of NOMINAL).
-        slots: issue slots that these take.
-        requests, l1_wavefronts: requests of warps to global and local memory, and the wavefronts
-            that these take in the L1 cache.
-        wavefronts: wavefronts of loads and stores in shared memory.
-        l2_read, l2_written: bytes that pass between L1 and L2 when a block reads each sector once;
-            written are global and local memory, whole sectors.
-        l2_masked: bytes of the other sectors, of which a request writes some bytes.
-        dram_read, dram_written: bytes of the arrays that are read and written.
-        atomics: "operations" on sectors of global memory: lanes of a request with the same address
-            take turns, others of a sector go together; "hottest", those on the 256 bytes in a row
-            that have the most; "shared requests" of warps; "shared serial", the lanes that wait
-            there for another lane's atomic on the same address.
-        chain: the longest chain of a warp, the mean over warps: instructions by class.
-        flop: floating-point operations; a fused multiply-add is two.
-        missed, cold: the shares of the sectors which requests load that are the first load of
-            their sector in the block, and in the launch.
-    """
-
-    blocks: int
-    threads: int
-    registers: int
-    shared_bytes: int
-    executed: Mapping[str, float] = field(default_factory=dict)
-    slots: float = 0.0
-    requests: float = 0.0
-    l1_wavefronts: float = 0.0
-    wavefronts: float = 0.0
-    l2_read: float = 0.0
-    l2_written: float = 0.0
-    l2_masked: float = 0.0
-    dram_read: float = 0.0
-    dram_written: float = 0.0
-    atomics: Mapping[str, float] = field(default_factory=dict)
-    chain: Mapping[str, float] = field(default_factory=dict)
-    flop: float = 0.0
-    missed: float = 0.0
-    cold: float = 0.0
-
-    @property
-    def warps(self) -> int:
-        """The warps of a block."""
-        return -(-self.threads // WARP_SIZE)
 
 
 def count_work(machine: Machine, launch: Launch, limits: Limits, resources: Resources) -> Work:
@@ -153,7 +101,8 @@ class _Counted:
         loads += self.scale * SECTOR_BYTES * self.counters.get(SECTORS.format("ldgsts"), 0.0)
         written, masked = self._stores()
         requests, in_l1, wavefronts = self._accesses()
-        l2_read, dram_read = min(loads, self._distinct()), min(read, loads)
+        past = self.scale * SECTOR_BYTES * self._past_l1()
+        l2_read, dram_read = past + min(loads - past, self._distinct()), min(read, loads)
         return Work(
             prod(self.launch.grid), prod(self.launch.block), self.registers, self.shared, executed,
             slots, requests, in_l1, wavefronts, l2_read, written, masked, dram_read,
@@ -209,8 +158,14 @@ class _Counted:
             some += share * counted
         return self.scale * SECTOR_BYTES * whole, self.scale * SECTOR_BYTES * some
 
+    def _past_l1(self) -> float:
+        """The sectors of the loads that read from the L2 cache each time."""
+        assert self.raw.counters is not None
+        ops = enumerate(self.image.ops)
+        return sum(float(self.raw.counters[pc]["sectors"]) for pc, op in ops if past_l1(op))
+
     def _distinct(self) -> float:
-        """The bytes of the sectors that blocks load, each once a block."""
+        """The bytes of the sectors that blocks load into the L1 cache, each once a block."""
         if self.record.complete:
             return float(prod(self.launch.grid)) * SECTOR_BYTES * self.record.loaded_sectors
         assert self.raw.work is not None

@@ -22,9 +22,10 @@ from grader.authoring.calibrate import (
 )
 from grader.faults import LabFault, MachineFault
 from grader.gpu.speedup import Timing, TimingPlan
+from grader.labs.files import file_digest
 from grader.labs.model import Band, Lab
 from grader.labs.reading import load_lab
-from grader.labs.thresholds import THRESHOLDS_FILE, file_digest, read_thresholds
+from grader.labs.thresholds import THRESHOLDS_FILE, read_thresholds
 from grader.launch import Finding
 from tests.checks.test_speed import H100, a_timing
 from tests.command import grader as command

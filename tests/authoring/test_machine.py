@@ -17,7 +17,13 @@ from typing import Any
 import pytest
 
 import grader.authoring.machine as module
-from grader.authoring.machine import kernels_of, machine_lines, measure_machine, refit_file
+from grader.authoring.machine import (
+    kernels_of,
+    machine_lines,
+    measure_machine,
+    measured_files,
+    refit_file,
+)
 from grader.compile.program import Program
 from grader.faults import LabFault, MachineFault
 from grader.gpu.process import DeviceInfo
@@ -100,6 +106,14 @@ def test_the_baseline_and_the_solution_of_each_lab_are_measured(labs: list[Lab])
     plans = [kernel.plan for kernel in kernels if not isinstance(kernel, str)]
     assert {(plan.least, plan.most) for plan in plans} == {(MIN_PAIRS, 20)}
     assert plans[0].launch is plans[0].baseline_launch
+
+
+def test_right_but_slow_variants_are_measured_too() -> None:
+    lab = load_lab("coalescing")
+    files = dict(measured_files(lab))
+    slow = {name for name in files if name.startswith("wrong/")}
+    assert slow == {f"wrong/{f.name}" for f in lab.solution.parent.glob("wrong/uncoalesced-*.cu")}
+    assert len(slow) == 2 and next(iter(files.values())) == lab.baseline
 
 
 @pytest.mark.usefixtures("gpu")

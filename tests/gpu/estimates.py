@@ -2,9 +2,8 @@
 
     python -m tests.gpu.estimates MACHINE.yaml OUT.txt [LAB...]
 
-Unseen are the incorrect variants of the labs with a speed check that are only slow (another order
-of accesses, local arrays, no shared memory), and the kernels of the labs without one, at the sizes
-here. Neither the fit nor the choice of the model's limits knows them.
+Unseen are the kernels of the labs without a speed check, at the sizes here, with the variants that
+are only slow. Neither the fit nor the choice of the model's limits knows them.
 """
 
 from __future__ import annotations
@@ -15,13 +14,13 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
-from grader.authoring.calibrate import speed_plan
 from grader.authoring.machine import (
     BUDGET,
     JOBS,
     PAIRS,
     Kernel,
     lab_program,
+    measured_files,
     sample_of,
     work_of,
 )
@@ -44,33 +43,19 @@ SIZES = {
 }
 """The timed sizes of the labs without a speed check."""
 
-RIGHT = ("missing-feature", "spill", "uncoalesced")
-"""How the names of variants begin that compute what they should, slowly."""
-
-LABS = (
-    "boundary-matmul", "coalescing", "histogram", "occupancy", "sgemm-ladder", "tiled-matmul",
-    *SIZES,
-)  # fmt: skip
-
 
 def unseen(lab: Lab) -> Iterator[Kernel]:
     """Yield the kernels of a lab that no machine file has."""
-    if planned := speed_plan(lab):
-        case, plan = planned
-        files = sorted((lab.solution.parent / "wrong").glob("*.cu"))
-        files = [file for file in files if file.name.startswith(RIGHT)]
-    else:
-        case = Case(TIMED, SIZES[lab.name])
-        options = Options(minimum=1, full=2, dims=SIZES[lab.name])
-        plan = timing_plan(lab, case, options, Band(1, 2), b"")
-        files = [lab.baseline, lab.solution]
+    case = Case(TIMED, SIZES[lab.name])
+    options = Options(minimum=1, full=2, dims=SIZES[lab.name])
+    plan = timing_plan(lab, case, options, Band(1, 2), b"")
     plan = replace(plan, budget=BUDGET, least=MIN_PAIRS, most=PAIRS)
-    for file in files:
+    for name, file in measured_files(lab):
         own = replace(plan, launch=plan.baseline_launch) if file == lab.baseline else plan
         try:
-            yield Kernel(lab, file.name, case, lab_program(lab, file), own)
+            yield Kernel(lab, name, case, lab_program(lab, file), own)
         except Fault as fault:
-            print(f"{lab.name} {file.name}: {fault}", flush=True)
+            print(f"{lab.name} {name}: {fault}", flush=True)
 
 
 def measured(labs: Sequence[Lab]) -> Iterator[Sample]:
@@ -103,7 +88,7 @@ def compared(content: MachineFile, samples: Iterator[Sample]) -> Iterator[HeldBa
 def main(file: str, out: str, *names: str) -> None:
     """Measure the kernels of all labs, or of those that are named, and write the table."""
     content = read_machine(Path(file))
-    labs = [load_lab(name) for name in names or LABS]
+    labs = [load_lab(name) for name in names or SIZES]
     rows = list(compared(content, measured(labs)))
     inside = sum(
         content.errors.low * row.predicted <= row.seconds <= content.errors.high * row.predicted

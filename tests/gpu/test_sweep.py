@@ -30,7 +30,7 @@ from grader.launch import Array, Launch, Scalar, pack_launches
 from grader.sandbox.call import Limits
 from grader.simulator import work
 from grader.simulator.exchange import pack_program
-from grader.simulator.work import Work
+from grader.simulator.workload import Work
 from tests.grading.estimate.made import LAUNCH, MULTIPROCESSORS, NAME, a_machine, points_of
 
 WORDS = 1 << 14

@@ -10,6 +10,7 @@ import pytest
 import yaml
 
 from grader.faults import LabFault
+from grader.labs.files import file_digest
 from grader.labs.model import Band
 from grader.labs.reading import list_labs, load_lab
 from grader.labs.thresholds import (
@@ -20,7 +21,6 @@ from grader.labs.thresholds import (
     THRESHOLDS_FILE,
     DeviceThresholds,
     applicable_bands,
-    file_digest,
     outdated_devices,
     propose_band,
     read_thresholds,

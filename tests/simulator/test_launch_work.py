@@ -17,7 +17,7 @@ from grader.compile.source import compile_source
 from grader.launch import Array, Launch, Scalar, pack_launches
 from grader.simulator import work
 from grader.simulator.exchange import pack_program
-from grader.simulator.work import Work
+from grader.simulator.workload import Work
 from tests.counters.test_counters import MEASURED, SOURCES, program, read
 
 WAVEFRONTS = "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_{}.sum"
@@ -117,6 +117,41 @@ def test_a_local_array_is_written_through_too() -> None:
     assert same.l2_written == (16 + 1) * 32 * 4 and same.l2_masked == 0
     assert (other.l2_written, other.l2_masked) == (32 * 4, 16 * 32 * 32)
     assert other.l1_wavefronts > same.l1_wavefronts + 16 * 2
+
+
+STRONG = (
+    "{ float s = 0, x; for (int i = 0; i < n; ++i) { "
+    'asm volatile("ld.LOAD.global.f32 %0, [%1];" : "=f"(x) : "l"(a + threadIdx.x)); s += x; } '
+    "a[threadIdx.x] = s; }"
+)
+
+
+@pytest.mark.parametrize("load", ["volatile", "relaxed.gpu", "acquire.sys"])
+def test_strong_loads_are_read_from_l2_each_time(load: str) -> None:
+    assert counted(STRONG.replace("LOAD", load), 64).l2_read == 64 * 32 * 4
+    assert counted(STRONG.replace("LOAD", "weak"), 64).l2_read == 32 * 4
+
+
+WIDE = [
+    ("lane", 4), ("lane * 2", 8), ("lane * 4", 16), ("lane * 8", 32), ("lane * 0", 2),
+    ("lane / 2 * 8", 16), ("lane / 2 * 4", 8), ("lane / 2", 2), ("lane % 2 * 8", 2),
+]  # fmt: skip
+"""The word of 16 bytes that each lane loads, and the wavefronts of that."""
+
+WIDE_LOAD = (
+    "{ __shared__ float4 s[256]; int lane = threadIdx.x; s[lane * 8].x = a[lane]; __syncthreads(); "
+    "float4 v = s[WORD]; __syncwarp(); ((float4*)a)[lane] = v; }"
+)
+
+
+@pytest.mark.parametrize(("word", "wavefronts"), WIDE)
+def test_wide_loads_from_shared_memory_meet_in_groups_of_four_banks(
+    word: str, wavefronts: int
+) -> None:
+    made, least = (
+        counted(WIDE_LOAD.replace("WORD", text), 0).wavefronts for text in (word, "lane * 0")
+    )
+    assert made - least == wavefronts - 2
 
 
 def test_a_byte_is_a_part_of_its_sector() -> None:

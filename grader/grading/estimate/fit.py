@@ -14,7 +14,7 @@ from statistics import median
 
 from grader import dataclass
 from grader.grading.estimate.model import Fit, Machine, estimate, roofline
-from grader.simulator.work import Work
+from grader.simulator.workload import Work
 
 EXPONENTS = (1.5, 2.0, 2.5, 3.0, 4.0, 6.0, 10.0)
 FACTORS = tuple(k / 20 for k in range(14, 29))

@@ -25,13 +25,13 @@ from grader.grading.estimate.machine import KnownMachine, known_machines
 from grader.grading.estimate.model import LIMITS, NotEstimated, estimate
 from grader.grading.run import simulator_limits
 from grader.labs.cases import prepare_launches
+from grader.labs.files import file_digest
 from grader.labs.model import Case, Lab
 from grader.labs.reading import lab_digest
-from grader.labs.thresholds import file_digest
 from grader.launch import Launch, pack_launches
 from grader.sandbox.call import SandboxFailure, run_sandboxed
 from grader.simulator.exchange import pack_program
-from grader.simulator.work import Work
+from grader.simulator.workload import Work
 from grader.submissions.files import Submission
 
 COUNT = "grader.simulator.work:run"

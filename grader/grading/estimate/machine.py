@@ -30,7 +30,7 @@ from grader.grading.estimate.fit import (
 from grader.grading.estimate.model import ARITHMETIC, Fit, Machine, NotEstimated
 from grader.labs.files import write_atomically
 from grader.labs.model import BASELINE_FILE, Lab
-from grader.simulator.work import Work
+from grader.simulator.workload import Work
 
 HEAD = "# Measured, not chosen: `grader labs calibrate --machine` made this file.\n"
 

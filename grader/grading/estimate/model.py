@@ -34,7 +34,7 @@ from types import MappingProxyType
 from grader import dataclass
 from grader.compile.launch_limits import blocks_per_multiprocessor
 from grader.launch import MULTIPROCESSOR_LIMITS
-from grader.simulator.work import Work
+from grader.simulator.workload import Work
 
 LIMITS = MappingProxyType(
     {

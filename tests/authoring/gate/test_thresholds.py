@@ -13,9 +13,10 @@ from grader.authoring.requirements import (
     outdated_thresholds,
     thresholds_are_current,
 )
+from grader.labs.files import file_digest
 from grader.labs.model import Lab
 from grader.labs.reading import load_lab
-from grader.labs.thresholds import THRESHOLDS_FILE, DeviceThresholds, file_digest, thresholds_text
+from grader.labs.thresholds import THRESHOLDS_FILE, DeviceThresholds, thresholds_text
 
 NAME = "tiled-matmul"
 

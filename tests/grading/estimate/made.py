@@ -15,7 +15,7 @@ from grader.gpu.sweep import POINTS
 from grader.grading.estimate.fit import Sample
 from grader.grading.estimate.machine import MachineFile, fitted
 from grader.grading.estimate.model import ARITHMETIC, Fit, Machine, estimate
-from grader.simulator.work import Work
+from grader.simulator.workload import Work
 
 NAME = "NVIDIA Made"
 MULTIPROCESSORS = 100

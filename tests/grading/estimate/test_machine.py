@@ -19,7 +19,7 @@ from grader.grading.estimate.machine import (
     rounded,
 )
 from grader.grading.estimate.model import Fit, Machine
-from grader.simulator.work import Work
+from grader.simulator.workload import Work
 from tests.command import ROOT
 from tests.grading.estimate.made import (
     LATENCIES,

@@ -17,7 +17,7 @@ from grader.grading.estimate.model import (
     limits_of,
     roofline,
 )
-from grader.simulator.work import Work
+from grader.simulator.workload import Work
 from tests.grading.estimate.made import LAUNCH, MULTIPROCESSORS, RATES, a_machine, works
 
 FIT = Fit(3.0, 1.1)
