@@ -180,6 +180,43 @@ def test_grid_barrier_with_volatile_arrays_is_fast_and_clean() -> None:
     assert seconds < 12
 
 
+PRODUCT = """
+__device__ volatile float tiles[2][36][256];
+extern "C" __global__ void k(const float *a, const float *b, float *out, int n) {
+  int tx = threadIdx.x, ty = threadIdx.y, block = blockIdx.y * gridDim.x + blockIdx.x;
+  float sum = 0;
+  for (int phase = 0; phase < n / 16; ++phase) {
+    tiles[0][block][ty * 16 + tx] = a[(blockIdx.y * 16 + ty) * n + phase * 16 + tx];
+    tiles[1][block][ty * 16 + tx] = b[(phase * 16 + ty) * n + blockIdx.x * 16 + tx];
+    __syncthreads();
+    for (int k = 0; k < 16; ++k)
+      sum += tiles[0][block][ty * 16 + k] * tiles[1][block][k * 16 + tx];
+    __syncthreads();
+  }
+  out[(blockIdx.y * 16 + ty) * n + blockIdx.x * 16 + tx] = sum;
+}
+"""
+
+
+def test_barriers_bound_what_is_known_of_volatile_data() -> None:
+    """Reads before a barrier are no evidence: 13 times a plain tile, and 50 while they were."""
+    n, data = 96, np.ones((96, 96), "f4")
+    args = (
+        Array("a", (n, n), "float32", data), Array("b", (n, n), "float32", data),
+        Array("out", (n, n), "float32", None, True), Scalar("n", n, "int32"),
+    )  # fmt: skip
+    least = []
+    for source in (PRODUCT, PRODUCT.replace("volatile ", "")):
+        program, taken = compile_source(source.encode(), "k.cu"), []
+        for _ in range(3):
+            begun = time.thread_time()
+            (trace,) = simulate(program, [Launch("k", (6, 6, 1), (16, 16, 1), args)])
+            taken.append(time.thread_time() - begun)
+            assert not trace.errors and (trace.outputs[2] == n).all()
+        least.append(min(taken))
+    assert least[0] < 30 * least[1]
+
+
 @pytest.mark.parametrize("limit", [0.5, 2.0])
 def test_limit_of_processor_time_holds_for_all_runs_of_a_launch(limit: float) -> None:
     trace, seconds = grid_barrier(10_000, limit)

@@ -80,6 +80,13 @@ static bool seen_before(const Ledger *g, const Node *n, const Node *write) {
   return false;
 }
 
+/* Whether a write precedes what an access precedes because it was observed, and for no other reason: no
+ * full barrier is between the two, and no older access of the same lanes observed it. */
+static bool shows(const Ledger *g, const Node *n, const Node *write) {
+  if (!saw(n, write) || (write->block == n->block && write->phase < n->phase)) return false;
+  return !seen_before(g, n, write);
+}
+
 /* Whether no other access shows that a strong one of a list, `n`, observed a write that is kept. What
  * follows a later access of the thread follows this one, but not the other way round. A later
  * read-modify-write in its place conflicts with what does not follow it, unless scopes differ. */
@@ -88,9 +95,9 @@ bool is_evidence(const Visit *v, const Node *n) {
   bool matters = n->access == PEEKS ? n->version : n->access == UPDATES && v->w->launch->sync & HAS_BLOCK_SCOPE;
   for (u32 at = matters ? v->head->writers : 0; at; at = g->node[at - 1].next) {
     const Node *write = &g->node[at - 1];
-    if (saw(n, write) && !seen_before(g, n, write)) return true;
+    if (shows(g, n, write)) return true;
     for (u32 e = write->earlier; e; e = g->node[e - 1].next)
-      if (saw(n, &g->node[e - 1]) && !seen_before(g, n, &g->node[e - 1])) return true;
+      if (shows(g, n, &g->node[e - 1])) return true;
   }
   return false;
 }

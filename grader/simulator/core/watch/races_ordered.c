@@ -45,15 +45,24 @@ static void report_race(Visit *v, const Node *n, u32 other) {
 }
 
 /* Whether what conflicts with an access that precedes this one conflicts with this one too: a narrow access
- * of this block may conflict with the other block's alone. */
-static bool covers(const Visit *v, const Node *n) {
+ * of this block may conflict with the other block's alone. Strong accesses may be evidence besides. */
+static bool alike(const Visit *v, const Node *n) {
   if (v->access == WRITES) return true;
   if (v->access != n->access || v->fails) return false;
   if (!strong(v->access)) return true;
   u32 kept = SCOPE_CTA | (v->access == PEEKS ? DATA_READ | WAITING : 0);
   if ((n->flag ^ v->i->flag) & kept || n->at != v->at || n->size != v->size) return false;
-  if (n->block != v->w->cta->number && v->w->launch->sync & HAS_BLOCK_SCOPE) return false;
-  return !is_evidence(v, n);
+  return n->block == v->w->cta->number || !(v->w->launch->sync & HAS_BLOCK_SCOPE);
+}
+
+static bool is_own(const Visit *v, const Node *n) {
+  return n->warp == v->w->index && n->block == v->w->cta->number && n->lanes >> v->lane & 1;
+}
+
+/* Whether an access of this lane, or one whose lanes all precede this access, need not be kept. */
+static bool covers(const Visit *v, const Node *n, u32 lane) {
+  if (!alike(v, n) || (lane != LANES && !is_own(v, n))) return false;
+  return v->access == WRITES || !strong(v->access) || !is_evidence(v, n);
 }
 
 /* Drops from a list what the access covers; what is left. */
@@ -64,7 +73,7 @@ static u32 drop_covered(Visit *v, u32 *list) {
   for (u32 *link = list; *link;) {
     Node *n = &g->node[*link - 1];
     if (n->gone && hides) { hide(v, link, &shown); continue; }
-    if (n->covered && n->warp == v->w->index && n->block == v->w->cta->number) n->lanes &= ~(1u << v->lane);
+    if (n->covered && is_own(v, n)) n->lanes &= ~(1u << v->lane);
     if (n->gone || !n->lanes) { free_node(g, link); continue; }
     link = &n->next;
     length++;
@@ -80,10 +89,10 @@ static u32 against(Visit *v, u32 *list) {
   bool any = false;
   for (u32 at = *list; at; at = g->node[at - 1].next, length++) {
     Node *n = &g->node[at - 1];
-    bool matters = conflict(v, n), covered = covers(v, n), seen = false;
-    u32 lane = matters || covered ? unordered(v, n, &seen) : 0;
-    any |= n->covered = covered;
-    n->gone = covered && lane == LANES;
+    bool matters = conflict(v, n), seen = false;
+    u32 lane = matters || alike(v, n) ? unordered(v, n, &seen) : 0;
+    any |= n->covered = covers(v, n, lane);
+    n->gone = n->covered && lane == LANES;
     if (!matters || v->race_reported) continue;
     const Node *other = lane != LANES ? n : seen ? hidden_conflict(v, n) : NULL;
     if (!other) continue;
