@@ -50,7 +50,7 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[webdriver.Chro
     (profile / "Default").mkdir()
     blocked = {"cookie_controls_mode": 1, "block_third_party_cookies": True}
     (profile / "Default" / "Preferences").write_text(json.dumps({"profile": blocked}))
-    with chromium(profile) as driver:
+    with chromium(profile, preferences=True) as driver:
         yield driver
 
 
