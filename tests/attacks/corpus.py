@@ -148,7 +148,8 @@ def _run_attack(name: str, data: bytes | Path) -> AttackResult:
 def _timed_grade(name: str, data: bytes | Path) -> tuple[str, str, float]:
     """Return the grade of a submission as JSON and as a report, and its processor time."""
     lab = load_lab("tiled-matmul")
-    lab = replace(lab, cases=tuple(case for case in lab.cases if case.name in CASES))
+    cases = tuple(case for case in lab.cases if case.name in CASES)
+    lab = replace(lab, cases=cases, drawn={})  # a draw that takes longer than LIMIT has no verdict
     started = processor_seconds(os.getpid())
     try:
         submission = (
