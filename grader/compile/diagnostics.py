@@ -17,7 +17,7 @@ from collections.abc import Container, Iterator
 from dataclasses import field, replace
 
 from grader import dataclass
-from grader.compile.nvrtc import HOST_DATA
+from grader.compile.nvrtc import HOST_DATA, HOST_FUNCTION
 from grader.compile.preprocessor import code, directives, line_of
 from grader.faults import StudentFault, did_you_mean
 from grader.launch import Finding, Severity
@@ -79,7 +79,6 @@ _UNUSED = re.compile(
     r'function "(?:<unnamed>::)?(\w+)(?:\(.*\))?" was declared but never referenced'
 )
 _AMBIGUOUS = re.compile(r'more than one instance of overloaded function "(\w+)" matches')
-_HOST = "host functions are not allowed in JIT mode"
 
 
 @dataclass(frozen=True)
@@ -314,7 +313,7 @@ def _explained(message: str, character: str) -> tuple[str, str]:
 
     `character` is the one that the compiler's caret points to.
     """
-    if _HOST in message:
+    if HOST_FUNCTION in message:
         return (
             "a function without __device__ or __global__ is host code",
             "put __device__ before it if the kernel calls it; otherwise delete it",

@@ -67,10 +67,14 @@ _CUDA_VERSION = re.compile(rb"#define\s+CUDA_VERSION\s+(\d+)")
 MAX_LOG_LINE = 1000
 MAX_LOG_LINES = 20000
 
+_CONSTANT = re.compile(r"\bconst(?:expr|eval)\b")
 _ENTRY = re.compile(r"\.entry\s+(_Z[\w$]+)")
 HOST_DATA = "host variables are not allowed in JIT mode"
 """What the compiler says about a global variable without a memory space."""
-_AS_DEVICE_DATA = "--device-as-default-execution-space"
+HOST_FUNCTION = "host functions are not allowed in JIT mode"
+"""What the compiler says about a function without an execution space."""
+_HOST_LAMBDA = "for the lambda closure class members was inferred to be __host__"
+_AS_DEVICE = "--device-as-default-execution-space"
 _FILE = re.compile(r'^([ \t]*\.file[ \t]+\d+ ")[^"\n]*/([^"/\n]+")', re.MULTILINE)
 
 
@@ -224,7 +228,8 @@ def compile_variants(request: Any, arrays: Any) -> tuple[Any, dict[str, Any]]:
     """Compile a source with several lists of options, until one compilation fails.
 
     The compiler refuses host variables. Where it refuses nothing else, the source is compiled with
-    them as device variables: kernels that use none of them are right.
+    them as device variables: kernels that use none of them are right. So it is with constexpr
+    functions and lambdas without an execution space (`only_unmarked`).
 
     Args:
         request: "source", its "file", the options by name in "variants", and the folders
@@ -239,12 +244,32 @@ def compile_variants(request: Any, arrays: Any) -> tuple[Any, dict[str, Any]]:
     nvrtc = Nvrtc(Path(request["libraries"]))
     variants, host_data = _until_failure(nvrtc, request, []), ""
     failed = list(variants.values())[-1]
-    if failed["code"] == COMPILATION and HOST_DATA in failed["log"]:
-        others = _until_failure(nvrtc, request, [_AS_DEVICE_DATA])
+    has_data = HOST_DATA in failed["log"]
+    if failed["code"] == COMPILATION and (has_data or only_unmarked(failed["log"])):
+        others = _until_failure(nvrtc, request, [_AS_DEVICE])
         if all(v["code"] == SUCCESS for v in others.values()):
-            variants, host_data = others, failed["log"]
+            variants, host_data = others, failed["log"] if has_data else ""
     names = entry_names(v["ptx"] for v in variants.values())
     return {"variants": variants, "names": names, "host_data": host_data}, {}
+
+
+def only_unmarked(log: str) -> bool:
+    """Whether all errors of a log are about what needs no execution space of its own.
+
+    That is a constexpr function, which other compilers of CUDA C++ evaluate for constants, and a
+    lambda, which has the space of the function around it.
+    """
+    lines, errors = log.split("\n"), 0
+    for number, line in enumerate(lines):
+        if ": error: " not in line:
+            continue
+        errors += 1
+        source, caret = (*lines[number + 1 : number + 3], "", "")[:2]
+        is_lambda = source[: len(caret) - 1].rstrip().endswith("]")
+        is_constant = bool(_CONSTANT.search(source))
+        if not (_HOST_LAMBDA in line or (HOST_FUNCTION in line and (is_lambda or is_constant))):
+            return False
+    return errors > 0
 
 
 def _until_failure(nvrtc: Nvrtc, request: Any, more: list[str]) -> dict[str, dict[str, Any]]:

@@ -52,7 +52,7 @@ from grader.labs.model import KernelSpec
 from grader.launch import Finding
 from grader.sandbox.call import Limits, SandboxFailure, run_sandboxed
 
-FORMAT = 2
+FORMAT = 3
 """Version of the cache's entries: increase it when the child returns something else."""
 
 LIMITS = Limits(wall=90.0, cpu=20.0, memory=2 << 30, output=64 << 20, processes=16)

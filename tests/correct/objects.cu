@@ -133,3 +133,26 @@ extern "C" __global__ void optional_path(const int *x, int *y) { int v; y[thread
 // in x int32 = np.arange(32)
 // out y int32 = np.zeros(32)
 extern "C" __global__ void optional_path_ignored(const int *x, int *y) { int v; lookup(x, threadIdx.x, &v); y[threadIdx.x] = v; }  // <- uninitialized-read
+// kernel member_functions grid 1 block 32
+// out y int32 = [i + 3 if i % 2 else i * 3 for i in range(32)]
+struct Ops { int k; __device__ int add(int a) const { return a + k; } __device__ int mul(int a) const { return a * k; } };
+extern "C" __global__ void member_functions(int *y) {
+  int (Ops::*f)(int) const = threadIdx.x % 2 ? &Ops::add : &Ops::mul;
+  Ops o{3};
+  y[threadIdx.x] = (o.*f)(threadIdx.x);
+}
+// kernel member_table grid 1 block 32
+// out y int32 = [i + 5 for i in range(32)]
+__device__ int (Ops::*const members[2])(int) const = {&Ops::mul, &Ops::add};
+extern "C" __global__ void member_table(int *y) { Ops o{5}; y[threadIdx.x] = (o.*members[1])(threadIdx.x); }
+// kernel virtual_member grid 1 block 32
+// out y int32 = [3 * i for i in range(32)]
+extern "C" __global__ void virtual_member(int *y) {
+  int (Shape::*f)(int) const = &Shape::area;
+  Tri t;
+  Shape *s = &t;
+  y[threadIdx.x] = (s->*f)(threadIdx.x);
+}
+// kernel aligned_functions grid 1 block 32
+// out y int32 = np.zeros(32)
+extern "C" __global__ void aligned_functions(int *y) { y[threadIdx.x] = (unsigned long long)table[threadIdx.x % 3] & 7; }

@@ -249,7 +249,9 @@ class Loader:
             if v.space in ("global", "const")
         ]
         self.kernel = kernel
-        self.functions = {f.name: c.FUNCTION_BASE + k for k, f in enumerate(image.functions)}
+        self.functions = {
+            f.name: c.FUNCTION_BASE + k * c.FUNCTION_BYTES for k, f in enumerate(image.functions)
+        }
 
     def load(self, launch: Launch) -> Loaded:
         """Prepare the memory of a launch.
@@ -309,8 +311,8 @@ class Loader:
             return places[name]
         if name in self.functions:
             return self.functions[name]
-        if name in self.module.functions:
-            return c.FUNCTION_BASE + NOWHERE  # of a function that this kernel cannot reach
+        if name in self.module.functions:  # this kernel cannot reach it
+            return c.FUNCTION_BASE + NOWHERE * c.FUNCTION_BYTES
         raise PtxError(f"no variable or function {name}")
 
     def _parameters(self, launch: Launch, pointers: Mapping[int, int]) -> bytes:

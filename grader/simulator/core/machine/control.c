@@ -190,8 +190,8 @@ static void call(Warp *w, const BasicBlock *b, u32 frame, u32 at) {
     for (u32 l = 0; l < LANES; l++) same |= (u32)(w->lane[l] && target[l] == first) << l;
     make_runnable(w, frame, at, mask & ~same);
     mask = same;
-    u64 number = first - FUNCTION_BASE;
-    if (number >= w->launch->functions || w->launch->function[number].params < s->needs) {
+    u64 number = (first - FUNCTION_BASE) / FUNCTION_BYTES;
+    if (first % FUNCTION_BYTES || number >= w->launch->functions || w->launch->function[number].params < s->needs) {
       fail(w, TRAPPED, b->pc, BAD_CALL);
       return;
     }

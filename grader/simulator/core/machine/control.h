@@ -6,6 +6,7 @@
 
 #define MAX_ARENA (64u << 20)
 #define FUNCTION_BASE 0x050000000000ull
+#define FUNCTION_BYTES 16 /* apart: pointers to members use the lowest bit */
 enum { BAD_CALL = 1, BAD_TABLE, BAD_BARRIER, REFUSED, MANY_COPIES }; /* the `extra` of a TRAPPED report */
 enum Outcome { DONE, BLOCKED, ROTATE, STOPPED };
 

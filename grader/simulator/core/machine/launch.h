@@ -96,7 +96,7 @@ typedef struct {
   u32 block, blocks;   /* its basic blocks */
   u32 registers;       /* bytes of its register file */
   u32 local, params;   /* bytes a lane: stack frame, parameter area */
-} Function; /* indirect calls reach function n at FUNCTION_BASE + n */
+} Function; /* indirect calls reach function n at FUNCTION_BASE + n * FUNCTION_BYTES */
 
 typedef struct { u32 from, to, bytes; } Copy;
 typedef struct {
