@@ -20,6 +20,7 @@
 #include <cfloat>
 #include <algorithm>
 #include <utility>
+#include <type_traits>
 #include <ctime>
 extern "C" __global__ void k(float* a, uint8_t* b, int64_t n, std::uint32_t m, uint q) {
   std::size_t s = sizeof(nullptr_t); float c[4]; memcpy(c, a, 16); std::memset(c, 0, s);
@@ -28,5 +29,6 @@ extern "C" __global__ void k(float* a, uint8_t* b, int64_t n, std::uint32_t m, u
   static_assert(sizeof(std::sqrt(2.f)) == 4 && sizeof(std::abs(2.f)) == 4 && sizeof(int64_t)==8 && sizeof(decltype(std::max(1.f, 2.f)))==4 );
   a[1] = std::max(a[1], a[2]) + std::min(1, 2); std::swap(a[3], a[4]); std::printf("%d\n", INT32_MAX); assert(n > 0);
   int* p = NULL; if (p == nullptr) a[2] = HUGE_VAL; void* v = malloc(4); free(v); a[5] = std::isnan(a[6]); a[7]=max(1,2)+min(3u,4u)+abs(-2)+std::abs(-3)+ std::abs(-2.5f);
+    static_assert(std::is_same_v<float, std::remove_cv_t<const float>> && std::is_integral<int>::value);
     a[8] = q + m + b[0];
 }
