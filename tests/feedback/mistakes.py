@@ -104,7 +104,7 @@ def read_mistakes() -> Iterator[Mistake]:
     """Yield all mistakes; a text that does not occur is an error of the file."""
     solution = cache(lambda lab: solution_of(load_lab(lab)))
     for file in sorted(FOLDER.glob("*.yaml")):
-        for row in yaml.safe_load(file.read_text()):
+        for row in yaml.load(file.read_text(), Loader=yaml.CSafeLoader):
             lab = row.get("lab", file.stem)
             right = row.get("source") or solution(lab)
             source = right
