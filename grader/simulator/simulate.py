@@ -305,18 +305,14 @@ def _not_simulated(program: Program, what: str, line: int) -> Finding:
 
 
 def _invalid_ptx(program: Program, error: PtxError) -> Finding:
+    message, own = f"invalid PTX: {error}", program.text(error.line) and "asm" in program.source
+    hint = "Your code is not the cause, but PTX of the compiler or a header; tell your instructor."
     if isinstance(error, TooLarge):
+        message = str(error)
         hint = "Put large arrays into global memory, or load parts of them into shared memory."
-        return program.at(Finding("launch-failure", "error", str(error), hint=hint), error.line)
-    return Finding(
-        "launch-failure",
-        "error",
-        f"invalid PTX: {error}",
-        program.file,
-        error.line,
-        text=program.text(error.line),
-        hint="Correct the inline asm in this line: it is not valid PTX.",
-    )
+    elif own:
+        hint = "Correct the inline asm in this line: it is not valid PTX."
+    return program.at(Finding("launch-failure", "error", message, hint=hint), error.line)
 
 
 def _aborted(finding: Finding) -> Trace:

@@ -142,3 +142,31 @@ extern "C" __global__ void nano(int *y) {
   unsigned long long g; asm volatile("mov.u64 %0, %globaltimer;" : "=l"(g));
   y[threadIdx.x] = b > a && g != 0 ? 1 : 0;
 }
+// kernel label_forward grid 1 block 32
+// out y int32 = [i + (i % 5) for i in range(32)]
+__device__ __forceinline__ int counted(int n) {
+  int r;
+  asm volatile("{\n.reg .pred P;\nmov.s32 %0, 0;\nL:\nsetp.ge.s32 P, %0, %1;\n@P bra D;\nadd.s32 %0, %0, 1;\nbra L;\nD:\n}" : "=&r"(r) : "r"(n));
+  return r;
+}
+extern "C" __global__ void label_forward(int *y) { y[threadIdx.x] = counted(threadIdx.x) + counted(threadIdx.x % 5); }
+// kernel label_wait grid 1 block 32
+// out y int32 = [1] * 32
+extern "C" __global__ void label_wait(int *y) {
+  __shared__ unsigned long long b;
+  unsigned a = (unsigned)__cvta_generic_to_shared(&b);
+  if (threadIdx.x == 0) asm volatile("mbarrier.init.shared::cta.b64 [%0], 32;" :: "r"(a));
+  __syncthreads();
+  asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" :: "r"(a) : "memory");
+  asm volatile("{\n.reg .pred       P1;\nLAB_WAIT: \nmbarrier.try_wait.parity.shared::cta.b64 P1, [%0], %1;\n@P1 bra DONE;\nbra     LAB_WAIT;\nDONE: \n}"
+               :: "r"(a), "r"(0) : "memory");
+  y[threadIdx.x] = 1;
+}
+// kernel half_roots grid 1 block 32
+// in x float16 = np.arange(32.)
+// out y float16 = np.sqrt(x)
+// out z float16 = np.sqrt(np.repeat(x, 2))
+extern "C" __global__ void half_roots(const __half *x, __half *y, __half2 *z) {
+  y[threadIdx.x] = hsqrt(x[threadIdx.x]);
+  z[threadIdx.x] = h2sqrt(__half2half2(x[threadIdx.x]));
+}

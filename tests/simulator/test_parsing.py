@@ -110,6 +110,48 @@ def test_malformed_ptx_raises_ptx_error(text: str) -> None:
     assert str(caught.value).strip()
 
 
+SPACED = """.visible .entry k(.param .u64 p) {
+    .reg .b16 h; .reg .pred %q; .reg .b32 %r<4>; .shared .align 4 .b32 s[4]; .local .b32 t[4];
+    mov.u32 %r1, 5; setp.eq.u32 %q, %r1, 5; @%q bra L; @!%q bra L; mov.b32 %r2, %r1; L: ret; }"""
+DENSE = """.visible.entry k(.param.u64 p) {
+    .reg.b16 h;.reg.pred%q;.reg.b32%r<4>;.shared.align 4 .b32 s[4];.local.b32 t[4];
+    mov .u32 %r1,5;setp.eq.u32%q,%r1,5;@ %q bra L;@ ! %q bra L;mov.b32%r2,%r1;L
+    : ret; }"""
+
+
+def test_blanks_that_ptx_does_not_demand() -> None:
+    assert parse(HEAD + DENSE) == parse(HEAD + SPACED)
+
+
+SCOPES = {
+    "forward": "{ bra D; D: nop; }",
+    "backward": "{ D: nop; bra D; }",
+    "twice": "{ @%p bra D; nop; D: nop; } { D: @%p bra E; bra D; E: nop; }",
+    "the innermost": "{ bra D; { bra D; nop; D: nop; } D: nop; }",
+    "from inside": "{ { bra D; { @%p bra D; } nop; } D: nop; } bra D; nop; D: nop;",
+    "a table": "{ t: .branchtargets D, E; brx.idx 0, t; E: nop; D: nop; } { t: .branchtargets D; "
+    "brx.idx 0, t; nop; D: nop; }",
+}
+LEADS = {
+    "forward": [1],
+    "backward": [0],
+    "twice": [2, 5, 3],
+    "the innermost": [4, 3],
+    "from inside": [3, 3, 6],
+    "a table": [[2, 1], [5]],
+}
+
+
+@pytest.mark.parametrize("name", SCOPES)
+def test_a_branch_leads_to_the_label_of_its_block(name: str) -> None:
+    f = parse(f"{HEAD}.visible .entry k() {{ .reg .pred %p; {SCOPES[name]} ret; }}").functions["k"]
+    branches = [i for i in f.body if i.op.startswith("br")]
+    if name == "a table":
+        assert [[f.labels[t] for t in f.tables[i.operands[1]]] for i in branches] == LEADS[name]
+    else:
+        assert [f.labels[i.operands[0]] for i in branches] == LEADS[name]
+
+
 def test_empty_statements_and_comments_are_ignored() -> None:
     text = "/* a */ .visible .entry k() { ; // b\n ;; ret; }"
     assert [i.op for i in parse(HEAD + text).functions["k"].body] == ["ret"]

@@ -250,7 +250,7 @@ class _Decoder:
         for block in raw:
             block.insns = fuse_indices(block.insns, temporary) if self.passes else block.insns
             block.steps = 1 + sum(not insn.exec.startswith("shadow_") for insn in block.insns)
-        blocks = merge_chains(_arranged(raw, where))
+        blocks = merge_chains(_arranged(raw, where, self.image.locations))
         if shortens:
             known = Registers(temporary, written_once(f, o.registers.at))
             shorten(blocks, known, self.image.constants)
@@ -345,20 +345,20 @@ class _Decoder:
         self.noted.add(op)
 
 
-def _arranged(raw: list[Block], where: dict[str, int]) -> list[Block]:
+def _arranged(raw: list[Block], where: dict[str, int], at: list[Location]) -> list[Block]:
     """Order the blocks, drop unreachable ones, and resolve and renumber the successors."""
     last = len(raw) - 1
 
-    def label(name: str) -> int:
+    def label(name: str, end: End) -> int:
         if name not in where:
-            raise PtxError(f"a branch to {name}, which is not a label")
+            raise PtxError(f"a branch to {name}, which is not a label", at[end.pc].line)
         return where[name]
 
     for number, block in enumerate(raw):
         if block.end.kind == BRANCH:
-            block.target = label(block.end.target)
+            block.target = label(block.end.target, block.end)
         if block.end.kind == TABLE:
-            block.table = [label(name) for name in block.end.table]
+            block.table = [label(name, block.end) for name in block.end.table]
         block.next = min(number + 1, last)
     order = preferred_order([successors(block) for block in raw])
     renumber = {old: new for new, old in enumerate(order)}

@@ -204,8 +204,8 @@ MAX_VARIABLE = 1 << 30
 ALIGNMENTS = frozenset(1 << k for k in range(17))
 
 _VARIABLE = re.compile(
-    r"(?P<extern>\.extern\s+)?(?:\.(?:visible|weak|common)\s+)*\.(?P<space>global|const|shared|local|param)\s+"
-    r"(?:\.attribute\([^)]*\)\s*)?(?:\.align\s+(?P<align>\d+)\s+)?(?:\.(?P<vector>v[248])\s+)?\.(?P<type>\w+)\s+"
+    r"(?P<extern>\.extern\s*)?(?:\.(?:visible|weak|common)\s*)*\.(?P<space>global|const|shared|local|param)\s*"
+    r"(?:\.attribute\([^)]*\)\s*)?(?:\.align\s+(?P<align>\d+)\s*)?(?:\.(?P<vector>v[248])\s*)?\.(?P<type>\w+)\b\s*"
     r"(?:\.ptr\b(?:\s*\.(?!align)\w+)?(?:\s*\.align\s+\d+)?\s+)?"
     r"(?P<name>[$%\w]+)\s*(?P<dims>(?:\[[^\]]*\]\s*)*)(?:=\s*(?P<init>.*))?$",
     re.S,

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import field, replace
 from functools import lru_cache
 
+from grader import dataclass
 from grader.simulator.ptx.model import (
     TYPE_BYTES,
     Function,
@@ -27,22 +28,24 @@ _COMMENT = re.compile(r'//[^\n]*|/\*.*?(?:\*/|\Z)|("[^"\n]*")', re.S)
 _TOP = re.compile(
     r"\s*+(?:(?P<section>\.section\b[^{]*\{)"
     r"|(?P<line>\.(?:version|target|address_size|file)\b[^\n]*)"
-    r"|(?P<function>(?:\.(?:visible|weak|extern)\s+)*\.(?:entry|func)\b)"
+    r"|(?P<function>(?:\.(?:visible|weak|extern)\s*+)*+\.(?:entry|func)\b)"
     r"|(?P<statement>[^;{}]*+(?:\{[^;{}]*+\})?+[^;{}]*+;))"
 )
 
 _STATEMENT = re.compile(
     r"\s*+(?:(?P<loc>\.loc\b[^\n;]*)"
-    r"|(?P<label>[$%A-Za-z_][\w$]*)[ \t]*:(?!:)"
+    r"|(?P<label>[$%A-Za-z_][\w$]*)\s*:(?!:)"
     r"|(?P<text>(?:[^;{}]++|\{[^;{}]*+\})*+);"
     r"|(?P<brace>[{}]))"
 )
 
-_REG = re.compile(r"\.reg\s+\.(\w+)\s+(.*)$", re.S)
+_REG = re.compile(r"\.reg\s*\.(\w+)\b\s*(\S.*)$", re.S)
 
 _RANGE = re.compile(r"([$%\w]+)<(\d+)>")
 
-_INSTRUCTION = re.compile(r"(?:@(!?)\s*([$%\w]+)\s+)?([a-z_][\w.:]*)\s*(.*)$", re.S)
+_INSTRUCTION = re.compile(
+    r"(?:@\s*(!?)\s*([$%\w]+)\s+)?([a-z_][\w:]*(?:\s*+\.[\w:]+)*+)\s*(.*)$", re.S
+)
 
 _OPERAND = re.compile(r"\s*+(\{[^}]*\}|\[[^\]]*\]|\([^)]*\)|[^,{}\[\]()]+)\s*(?:,|$)")
 
@@ -54,12 +57,12 @@ _LOC = re.compile(
     r"\s*,?\s*inlined_at\s+(\d+)\s+(\d+)\s+(\d+))?"
 )
 
-_USED = re.compile(r'\.pragma\s+"used_bytes_mask\s+(0[xX][0-9a-fA-F]+|\d+)"')
+_USED = re.compile(r'\.pragma\s*"used_bytes_mask\s+(0[xX][0-9a-fA-F]+|\d+)"')
 
 _FILE = re.compile(r'\.file\s+(\d+)\s+"([^"]*)"')
 
 _HEAD = re.compile(
-    r"\s*+(?:\.(?:visible|weak|extern)\s++)*\.(?P<kind>entry|func)\s*(?:\.noreturn\s*)?"
+    r"\s*+(?:\.(?:visible|weak|extern)\s*+)*\.(?P<kind>entry|func)\s*(?:\.noreturn\s*)?"
     r"(?:\((?P<results>[^()]*)\)\s*)?(?P<name>[$%\w]+)\s*(?:\((?P<parameters>[^()]*)\))?",
     re.S,
 )
@@ -157,6 +160,36 @@ def _function(module: Module, text: str, at: int) -> int:
     return at
 
 
+@dataclass(slots=True)
+class _Scope:
+    """A block in braces.
+
+    Attributes:
+        number: its number in the function.
+        names: what it declares.
+        labels: the unique name of each label.
+        branches: where a branch names a label, as a list and a place in it. A label may follow the
+            branch, so the names are resolved at the end of the block.
+    """
+
+    number: int = 0
+    names: list[str] = field(default_factory=list)
+    labels: dict[str, str] = field(default_factory=dict)
+    branches: list[tuple[list[str], int]] = field(default_factory=list)
+
+    def close(self, outer: list[tuple[list[str], int]]) -> list[tuple[list[str], int]]:
+        """Resolve the branches to its labels; return the others with those of the outer block."""
+        left = []
+        for names, at in self.branches:
+            if (label := self.labels.get(names[at])) is None:
+                left.append((names, at))
+            else:
+                names[at] = label
+        more, fewer = (left, outer) if len(left) > len(outer) else (outer, left)
+        more += fewer
+        return more
+
+
 class _Body:
     """Parses the body of a function; names of an inner scope in braces become unique."""
 
@@ -165,17 +198,25 @@ class _Body:
         self.location = Location()
         self.sites: dict[Location, tuple[Location, int]] = {}
         self.used: int | None = None
-        self.scopes: list[list[str]] = [[]]
+        self.scopes = [_Scope()]
         self.unique: dict[str, list[str]] = {}
         self.count = 0
 
     def read(self, text: str, at: int) -> int:
         """Parse the statements from `at` on; return the offset behind the closing brace."""
+        try:
+            return self.statements(text, at)
+        except PtxError as error:
+            error.line = error.line or self.line
+            raise
+
+    def statements(self, text: str, at: int) -> int:
+        """Parse the statements; a PtxError may have no line."""
         match_at = _STATEMENT.match
         while True:
             match = match_at(text, at)
             if match is None:
-                raise PtxError(f"cannot parse {text[at : at + 60].strip()!r}", self.location.line)
+                raise PtxError(f"cannot parse {text[at : at + 60].strip()!r}")
             at = match.end()
             kind = match.lastgroup
             if kind == "text":
@@ -186,13 +227,23 @@ class _Body:
             elif kind == "label":
                 self.label(match["label"])
             elif match["brace"] == "{":
-                self.scopes.append([])
                 self.count += 1
+                self.scopes.append(_Scope(self.count))
             else:
-                for name in self.scopes.pop():
+                closed = self.scopes.pop()
+                for name in closed.names:
                     self.unique[name].pop()
                 if not self.scopes:
                     return at
+                self.scopes[-1].branches = closed.close(self.scopes[-1].branches)
+
+    @property
+    def line(self) -> int:
+        """The line of the statement, or of the outermost call that it is inlined for."""
+        at = self.location
+        while at.inlined is not None:
+            at = at.inlined
+        return at.line
 
     def inlined(self, at: Location) -> Location:
         """The location with those that lead to it: each call site is a location before it."""
@@ -204,15 +255,16 @@ class _Body:
 
     def label(self, name: str) -> None:
         """Enter a label of the next instruction."""
-        self.function.labels[self.declare(name)] = len(self.function.body)
+        unique = self.scopes[-1].labels[name] = self.declare(name)
+        self.function.labels[unique] = len(self.function.body)
 
     def declare(self, name: str) -> str:
         """Make a name of an inner scope unique in the function."""
         if len(self.scopes) == 1:
             return name
-        new = f"{name}@{self.count}"
+        new = f"{name}@{self.scopes[-1].number}"
         self.unique.setdefault(name, []).append(new)
-        self.scopes[-1].append(name)
+        self.scopes[-1].names.append(name)
         return new
 
     def resolve(self, operand: str) -> str:
@@ -233,12 +285,18 @@ class _Body:
             self.directive(text)
             return
         if (parts := _instruction(text)) is None:
-            raise PtxError(f"cannot parse {text[:60]!r}", self.location.line)
+            raise PtxError(f"cannot parse {text[:60]!r}")
         op, operands, guard = parts
+        names = [*operands]
         if len(self.scopes) > 1:
-            operands = tuple(map(self.resolve, operands))
+            branches = bool(names) and op.startswith(("bra", "brx"))
+            kept = names.pop() if branches else ""
+            names = list(map(self.resolve, names))
             guard = (self.resolve(guard[0]), guard[1]) if guard else None
-        made = Instruction(op, [*operands], guard, self.location, used=self.used)
+            if branches:
+                self.scopes[-1].branches.append((names, len(names)))
+                names.append(kept)
+        made = Instruction(op, names, guard, self.location, used=self.used)
         self.function.body.append(made)
         self.used = None
 
@@ -248,9 +306,8 @@ class _Body:
         if (match := _REG.match(text)) is not None:
             self.registers(match[1], match[2])
         elif text.startswith(".branchtargets"):
-            function.tables[self.last_label()] = [
-                self.resolve(t.strip()) for t in text[14:].split(",")
-            ]
+            targets = function.tables[self.last_label()] = [t.strip() for t in text[14:].split(",")]
+            self.scopes[-1].branches += ((targets, k) for k in range(len(targets)))
         elif text.startswith((".callprototype", ".calltargets")):
             function.prototypes[self.last_label()] = text
         elif (used := _USED.match(text)) is not None:
@@ -263,23 +320,23 @@ class _Body:
     def last_label(self) -> str:
         """The label that names a table or a prototype."""
         if not self.function.labels:
-            raise PtxError("a table without a label", self.location.line)
+            raise PtxError("a table without a label")
         return next(reversed(self.function.labels))
 
     def registers(self, kind: str, names: str) -> None:
         """Enter the registers of a `.reg` directive."""
         if kind not in TYPE_BYTES:
-            raise PtxError(f"unknown register type .{kind}", self.location.line)
+            raise PtxError(f"unknown register type .{kind}")
         for name in (n.strip() for n in names.split(",")):
             if (ranged := _RANGE.match(name)) is not None:
                 if int(ranged[2]) > MAX_REGISTERS:
-                    raise PtxError(f"more than {MAX_REGISTERS} registers", self.location.line)
+                    raise PtxError(f"more than {MAX_REGISTERS} registers")
                 for k in range(int(ranged[2])):
                     self.function.registers[self.declare(f"{ranged[1]}{k}")] = kind
             else:
                 self.function.registers[self.declare(name)] = kind
         if len(self.function.registers) > MAX_REGISTERS:
-            raise PtxError(f"more than {MAX_REGISTERS} registers", self.location.line)
+            raise PtxError(f"more than {MAX_REGISTERS} registers")
 
 
 @lru_cache(maxsize=1 << 13)  # most instructions of an edited source are those of the others
@@ -290,7 +347,7 @@ def _instruction(text: str) -> tuple[str, tuple[str, ...], tuple[str, bool] | No
         return None
     negated, guard, op, rest = match.groups()
     operands = tuple(operands_of(rest)) if rest else ()
-    return op, operands, (guard, negated == "!") if guard else None
+    return "".join(op.split()), operands, (guard, negated == "!") if guard else None
 
 
 def operands_of(text: str) -> Iterator[str]:
