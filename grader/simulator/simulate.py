@@ -192,7 +192,7 @@ class _Simulation:
         try:
             raw, findings, explainer = self.run(variants, self.left())
         except PtxError as error:
-            return _aborted(_invalid_ptx(program, error))
+            return _aborted(_unread(program, error))
         if not raw.ended:
             return Trace(
                 "sim", findings, ended=False, toolchain=program.toolchain, printed=raw.printed
@@ -296,7 +296,7 @@ def _decode_variants(program: Program, kernel: Kernel) -> tuple[Variant, ...] | 
             location = next((a for a in error.args[1:] if isinstance(a, Location)), Location())
             return _not_simulated(program, str(error.args[0]), location.line or kernel.line)
         except PtxError as error:
-            return _invalid_ptx(program, error)
+            return _unread(program, error)
     return tuple(variants)
 
 
@@ -304,15 +304,13 @@ def _not_simulated(program: Program, what: str, line: int) -> Finding:
     return program.at(not_simulated(with_call(what, program.text(line))), line)
 
 
-def _invalid_ptx(program: Program, error: PtxError) -> Finding:
-    message, own = f"invalid PTX: {error}", program.text(error.line) and "asm" in program.source
-    hint = "Your code is not the cause, but PTX of the compiler or a header; tell your instructor."
+def _unread(program: Program, error: PtxError) -> Finding:
+    """The finding of PTX that the decoder does not take. The assembler took it before."""
+    finding = not_simulated(f"PTX ({error})")
     if isinstance(error, TooLarge):
-        message = str(error)
         hint = "Put large arrays into global memory, or load parts of them into shared memory."
-    elif own:
-        hint = "Correct the inline asm in this line: it is not valid PTX."
-    return program.at(Finding("launch-failure", "error", message, hint=hint), error.line)
+        finding = Finding("launch-failure", "error", str(error), hint=hint)
+    return program.at(finding, error.line)
 
 
 def _aborted(finding: Finding) -> Trace:

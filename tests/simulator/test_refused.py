@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -67,3 +68,20 @@ extern "C" __global__ void k(float *x) {{
         compile_source(text.encode(), "k.cu")
     (finding,) = [f for f in caught.value.findings if COMPILER[line] in f.message]
     assert (finding.severity, finding.line) == ("error", 4) and finding.hint
+
+
+@pytest.mark.parametrize(("line", "text"), [(2, 'asm volatile("pmevent 3;");'), (0, "")])
+def test_ptx_that_cannot_be_read_is_no_mistake_of_the_student(line: int, text: str) -> None:
+    """The compiler assembles all PTX, so what the simulator does not read is its own limit."""
+    source = f'extern "C" __global__ void k(float *x) {{\n  {text}\n  x[0] = 1;\n}}\n'
+    program = compile_source(source.encode(), "k.cu")
+    old, new = (
+        ("pmevent 3;", ".reg .b33 %z; pmevent 3;") if line else (".visible", ".b33 x; .visible")
+    )
+    assert old in program.debug_ptx
+    broken = program.debug_ptx.replace(old, new, 1)
+    launch = Launch("k", (1, 1, 1), (32, 1, 1), (Array("x", (32,), "float32", None, True),))
+    (trace,) = simulate(replace(program, debug_ptx=broken, ptx=broken), [launch])
+    (finding,) = trace.findings
+    assert (finding.kind, finding.line) == ("missing-feature", line)
+    assert finding.message.startswith("not simulated: PTX (") and "asm" not in finding.hint
