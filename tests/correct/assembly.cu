@@ -170,3 +170,25 @@ extern "C" __global__ void half_roots(const __half *x, __half *y, __half2 *z) {
   y[threadIdx.x] = hsqrt(x[threadIdx.x]);
   z[threadIdx.x] = h2sqrt(__half2half2(x[threadIdx.x]));
 }
+// kernel half_ops grid 1 block 32
+// out y float16 = [np.floor(i * .25) + np.ceil(i * .25) + np.rint(i * .25) + min(1, max(0, i * .125 - 1)) for i in range(32)]
+// out z float16 = [i * 3 + 1 + (i > 4) + max(0, i - 10) for i in range(32)]
+// out w uint32 = [(0xffff if i > 4 else 0) | (0xffff0000 if i < 9 else 0) for i in range(32)]
+extern "C" __global__ void half_ops(__half *y, __half *z, unsigned *w) {
+  float i = threadIdx.x; __half v = __float2half(i * .25f);
+  y[threadIdx.x] = hfloor(v) + hceil(v) + hrint(v) + __hadd_sat(__float2half(-1), __float2half(i * .125f));
+  __half2 a = __float2half2_rn(i), r = __hfma2(a, __float2half2_rn(3), __float2half2_rn(1));
+  __half2 q = __hfma2_relu(a, __float2half2_rn(1), __float2half2_rn(-10));
+  z[threadIdx.x] = __low2half(__hadd2(__hadd2(r, __hgt2(a, __float2half2_rn(4))), q));
+  w[threadIdx.x] = __hgt2_mask(__floats2half2_rn(i, -i), __floats2half2_rn(4, -9));
+}
+// kernel half_functions grid 1 block 32 tol 1e-2
+// out x float32 = np.tanh(np.arange(32) * .1)
+// out y float32 = np.tanh(np.arange(32) * .1)
+// out z float32 = np.exp(np.arange(32) * .1)
+extern "C" __global__ void half_functions(float *x, float *y, float *z) {
+  float v = threadIdx.x * .1f;
+  x[threadIdx.x] = __low2float(h2tanh_approx(__float2half2_rn(v)));
+  y[threadIdx.x] = __bfloat162float(htanh_approx(__float2bfloat16(v)));
+  z[threadIdx.x] = __half2float(hexp(__float2half(v)));
+}

@@ -22,9 +22,9 @@ from numpy.typing import NDArray
 from grader.launch import Array, Launch
 from tests.gpu.kernel import launched
 from tests.gpu.machine import machine
+from tests.ptx import FAMILIES
 from tests.ptx.case import COUNT, Case, dtype, inputs, module_text
 
-FAMILIES = ("integer", "logic", "floats", "halves", "convert")
 BLOCKS = 4
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from functools import cache
 from importlib import import_module
 
@@ -50,10 +51,7 @@ def same(c: Case, got: int, want: int) -> bool:
     kind = c.result.removesuffix("x2")
     if c.result.endswith("x2"):
         halves = ((got >> s & 0xFFFF, want >> s & 0xFFFF) for s in (0, 16))
-        return all(
-            a == b or of_bits(a, FORMATS[kind]) == of_bits(b, FORMATS[kind]) == NAN
-            for a, b in halves
-        )
+        return all(same(replace(c, result=kind), a, b) for a, b in halves)
     if kind not in FORMATS or got == want:
         return got == want
     x, y = of_bits(got, FORMATS[kind]), of_bits(want, FORMATS[kind])

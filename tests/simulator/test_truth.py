@@ -14,13 +14,18 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.gpu.instructions import FAMILIES, cases, key
+from tests.gpu.instructions import cases, key
+from tests.ptx import FAMILIES
 from tests.ptx.case import Case, inputs, value
 from tests.simulator.test_instructions import results, same
 
 TRUTH = Path(__file__).parents[1] / "ptx" / "truth"
 OPEN = ("sin.approx.f32", "cos.approx.f32")
-ALL = [(family, number) for family in FAMILIES for number in range(len(cases(family)))]
+UNMEASURED = ("packed",)
+"""The families that no GPU has been asked for: `make truth-gpu` writes their files."""
+
+MEASURED = [family for family in FAMILIES if family not in UNMEASURED]
+ALL = [(family, number) for family in MEASURED for number in range(len(cases(family)))]
 
 
 @cache
@@ -57,5 +62,6 @@ def test_instruction_matches_the_gpu(family: str, number: int) -> None:
 
 
 def test_measurement_names_its_gpu() -> None:
-    for family in FAMILIES:
+    assert {path.stem for path in TRUTH.glob("*.npz")} == {*MEASURED}
+    for family in MEASURED:
         assert set(measured(family, "machine")) >= {"device", "driver", "date"}

@@ -1,4 +1,4 @@
-"""Decode arithmetic, comparison and selection; look up all other instructions by name.
+"""Decode arithmetic; look up all other instructions by name.
 
 `mul.hi.u32` is the core's C function `ptx_mul_hi_u32`. Roundings, .ftz and .sat wrap the plain
 instruction. What the simulator does not execute is refused with the feature that it belongs to.
@@ -145,24 +145,7 @@ Known = Callable[[str], bool]
 
 ROUNDINGS = {"rn": 0, "rz": 1, "rm": 2, "rp": 3}
 FTZ, SAT = 1, 2
-COMPARISONS = (
-    "eq",
-    "ne",
-    "lt",
-    "le",
-    "gt",
-    "ge",
-    "equ",
-    "neu",
-    "ltu",
-    "leu",
-    "gtu",
-    "geu",
-    "num",
-    "nan",
-)
-_UNSIGNED_NAMES = {"lo": "lt", "ls": "le", "hi": "gt", "hs": "ge"}
-_BOOLEANS = {"and": 1, "or": 2, "xor": 3}
+HALVES = ("f16", "bf16", "f16x2", "bf16x2")
 _SHIFTS = {"shl", "shr"}
 SOURCES = (
     dict.fromkeys(
@@ -248,13 +231,12 @@ def _meaning(op: str, known: Known) -> tuple[str, int, int]:
     kinds = types_of(op)
     if not kinds:
         raise NotSimulated(op)
-    flag = (FTZ if "ftz" in parts else 0) | (
-        SAT if "sat" in parts and kinds[-1] in ("f32", "f64") else 0
-    )
+    floats = kinds[-1] in ("f32", "f64", *HALVES)
+    flag = (FTZ if "ftz" in parts else 0) | (SAT if "sat" in parts and floats else 0)
     mode = next((ROUNDINGS[p] for p in parts if p in ROUNDINGS), 0)
     name = ".".join(p for p in parts if p not in ROUNDINGS)
     name_in_core = symbol(name, known)
-    if name_in_core is None or (mode and kinds[-1] not in ("f32", "f64")):
+    if name_in_core is None or (mode and not floats):
         name = ".".join(p for p in name.split(".") if p not in ("ftz", "sat"))
         name_in_core = symbol(name, known) if flag or "ftz" in parts else name_in_core
     else:
@@ -275,6 +257,8 @@ def plain(op: str, operands: list[str], o: Operands, known: Known) -> list[Insn]
     widths = _widths(op, kinds[-1], count)
     refs = [o.source(s, w) for s, w in zip(sources, widths, strict=True)]
     target = _target(op, d, o, kinds)
+    if kinds[-1] in HALVES:
+        return [make_insn(name, target, refs, width=width, flag=flag)]
     if mode or flag:
         return [make_insn("modified", target, refs, width=width, flag=flag, mode=mode, inner=name)]
     return [make_insn(name, target, refs, width=width)]
@@ -308,76 +292,6 @@ def op_prmt(op: str, operands: list[str], o: Operands, known: Known) -> list[Ins
             mode=modes.index(mode),
         )
     ]
-
-
-def op_slct(op: str, operands: list[str], o: Operands, known: Known) -> list[Insn]:
-    """Decode slct: a selection by sign."""
-    kinds = types_of(op)
-    exec_ = f"slct_b{8 * TYPE_BYTES[kinds[0]]}_{kinds[1]}"
-    if not known(exec_):
-        raise NotSimulated(op)
-    width, (d, a, b, c) = TYPE_BYTES[kinds[0]], operands
-    flag = FTZ if "ftz" in op.split(".") else 0
-    refs = (o.register(d, width), o.source(a, width), o.source(b, width), o.source(c, 4))
-    return [Insn("modified", *refs, flag=flag, inner=exec_)] if flag else [Insn(exec_, *refs)]
-
-
-def op_selp(op: str, operands: list[str], o: Operands, known: Known) -> list[Insn]:
-    """Decode selp: a selection by predicate."""
-    kind, (d, a, b, p) = op.split(".")[-1], operands
-    width = TYPE_BYTES[kind]
-    name = "selp_pred" if kind == "pred" else f"selp_b{8 * width}"
-    target = o.register(d, width) if width else o.predicate(d)
-    return [Insn(name, target, o.source(a, width), o.source(b, width), o.predicate(p))]
-
-
-def op_setp(op: str, operands: list[str], o: Operands, known: Known) -> list[Insn]:
-    """Decode setp: a comparison into predicates."""
-    parts = op.split(".")
-    kind = parts[-1]
-    comparison = _UNSIGNED_NAMES.get(parts[1], parts[1])
-    first, _, second = operands[0].partition("|")
-    width = TYPE_BYTES[kind]
-    insn = Insn(
-        "", o.predicate(first.strip()), o.source(operands[1], width), o.source(operands[2], width)
-    )
-    if second and second.strip() != "_":
-        insn.e, insn.flag = o.predicate(second.strip()), 1
-    boolean = next((p for p in parts[2:-1] if p in _BOOLEANS), None)
-    if boolean:
-        insn.mode, insn.imm = _BOOLEANS[boolean], int(operands[3].startswith("!"))
-        insn.c = o.predicate(operands[3].lstrip("! "))
-    if kind in ("f16", "bf16", "f16x2", "bf16x2"):
-        insn.exec, insn.width = f"setp_{kind}", COMPARISONS.index(comparison)
-        return [insn]
-    flushes = ".ftz" if "ftz" in parts and kind == "f32" else ""
-    exec_ = symbol(f"setp.{comparison}{flushes}.{kind}", known)
-    if exec_ is None:
-        raise NotSimulated(op)
-    insn.exec = exec_
-    return [insn]
-
-
-def op_set(op: str, operands: list[str], o: Operands, known: Known) -> list[Insn]:
-    """Decode set: a comparison into a register."""
-    parts = op.split(".")
-    if parts[-2] not in ("u32", "s32", "f32"):
-        raise NotSimulated(op)
-    test = ".".join(["setp", *parts[1:-2], parts[-1]])
-    scratch = o.registers.scratch
-    insns = op_setp(test, ["%scratch", *operands[1:]], _WithScratch(o), known)
-    one = 0x3F800000 if parts[-2] == "f32" else 0xFFFFFFFF
-    return [*insns, Insn("set_b32", o.register(operands[0], 4), scratch, imm=one)]
-
-
-class _WithScratch(Operands):
-    """Operands in which %scratch names the scratch predicate."""
-
-    def __init__(self, o: Operands) -> None:
-        super().__init__(o.registers, o.constants, o.entry, o.frame, o.local)
-
-    def predicate(self, text: str) -> int:
-        return self.registers.scratch if text == "%scratch" else super().predicate(text)
 
 
 def op_mad(op: str, operands: list[str], o: Operands, known: Known) -> list[Insn]:

@@ -57,7 +57,7 @@ def op_mov(op: str, operands: list[str], o: Operands, known: Known) -> list[Insn
 def _unpack(parts: list[str], a: str, width: int, o: Operands) -> list[Insn]:
     each = width // len(parts)
     names = {2: ("lo", "hi"), 4: ("0", "1", "2", "3")}.get(len(parts), ())
-    if not names or each not in (2, 4):
+    if not names or not 1 <= each <= 4:
         raise NotSimulated(f"mov into {len(parts)} elements")
     source = o.source(a, width)
     insns = [

@@ -3,14 +3,14 @@
 
 /* setp.CmpOp.BoolOp p|q, a, b, {!}c: p = cmp op c, q = !cmp op c. */
 enum { BOOL_NONE, BOOL_AND, BOOL_OR, BOOL_XOR };
-static u32 combine(u32 r, u32 c, u32 mode) {
+u32 with_boolean(u32 r, u32 c, u32 mode) {
   return mode == BOOL_AND ? r & c : mode == BOOL_OR ? r | c : mode == BOOL_XOR ? r ^ c : r;
 }
 void set_predicate(Warp *w, const Insn *i, u32 r) {
   u32 m = w->mask, c = 0, *d = DST(u32, i->d);
   if (i->mode) c = *SRC(u32, i->c) ^ (i->imm ? FULL : 0);
-  u32 q = combine(~r, c, i->mode);
-  r = combine(r, c, i->mode);
+  u32 q = with_boolean(~r, c, i->mode);
+  r = with_boolean(r, c, i->mode);
   *d = (*d & ~m) | (r & m);
   if (i->flag) {
     u32 *e = DST(u32, i->e);
@@ -65,6 +65,11 @@ TEST2(setp_ne_f64, f64, a < b || a > b)
 ORDER(f64) UNORDERED(f64)
 
 /* set writes all ones or 1.0: the decoder makes a setp into a scratch predicate and one of these. */
+void ptx_set_b16(Warp *w, const Insn *i) {
+  u16 *d = DST(u16, i->d), one = (u16)i->imm;
+  u32 p = *SRC(u32, i->a);
+  EACH_LANE { u16 r = p >> l & 1 ? one : 0; d[l] = w->lane[l] ? r : d[l]; }
+}
 void ptx_set_b32(Warp *w, const Insn *i) {
   u32 *d = DST(u32, i->d), p = *SRC(u32, i->a), one = (u32)i->imm;
   EACH_LANE { u32 r = p >> l & 1 ? one : 0; d[l] = w->lane[l] ? r : d[l]; }

@@ -6,8 +6,17 @@ OP1(mov_b32, u32, u32, a)
 OP1(mov_b64, u64, u64, a)
 
 /* Packing and unpacking: mov.b32 {lo, hi}, r and back. */
+OP2(pack_2x8, u16, u16, u16, b << 8 | (a & 255))
 OP2(pack_2x16, u32, u16, u16, (u32)b << 16 | a)
 OP2(pack_2x32, u64, u32, u32, (u64)b << 32 | a)
+void ptx_pack_4x8(Warp *w, const Insn *i) {
+  u32 *d = DST(u32, i->d);
+  const u16 *a = SRC(u16, i->a), *b = SRC(u16, i->b), *c = SRC(u16, i->c), *e = SRC(u16, i->e);
+  EACH_LANE {
+    u32 r = (u32)e[l] << 24 | (c[l] & 255u) << 16 | (b[l] & 255u) << 8 | (a[l] & 255u);
+    d[l] = w->lane[l] ? r : d[l];
+  }
+}
 void ptx_pack_4x16(Warp *w, const Insn *i) {
   u64 *d = DST(u64, i->d);
   const u16 *a = SRC(u16, i->a), *b = SRC(u16, i->b), *c = SRC(u16, i->c), *e = SRC(u16, i->e);
@@ -16,6 +25,12 @@ void ptx_pack_4x16(Warp *w, const Insn *i) {
     d[l] = w->lane[l] ? r : d[l];
   }
 }
+OP1(unpack_lo_2x8, u16, u16, a & 255)
+OP1(unpack_hi_2x8, u16, u16, a >> 8)
+OP1(unpack_0_4x8, u16, u32, a & 255)
+OP1(unpack_1_4x8, u16, u32, a >> 8 & 255)
+OP1(unpack_2_4x8, u16, u32, a >> 16 & 255)
+OP1(unpack_3_4x8, u16, u32, a >> 24)
 OP1(unpack_lo_2x16, u16, u32, a)
 OP1(unpack_hi_2x16, u16, u32, a >> 16)
 OP1(unpack_lo_2x32, u32, u64, a)

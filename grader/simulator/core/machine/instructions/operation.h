@@ -72,8 +72,9 @@ static inline void put(Warp *w, const Insn *i, u32 r) {
   *d = (*d & ~w->mask) | (r & w->mask);
 }
 
-/* compare.c: the result of setp. */
+/* compare.c: the result of setp; and of a comparison r with .BoolOp and the predicate c. */
 void set_predicate(Warp *w, const Insn *i, u32 r);
+u32 with_boolean(u32 r, u32 c, u32 mode);
 
 /* Instructions that other files name. */
 Exec ptx_shfl_b32, ptx_cp_async, ptx_cp_async_bulk, ptx_ld, ptx_st, ptx_tex, ptx_tld4, ptx_sust;

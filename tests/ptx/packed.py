@@ -1,0 +1,159 @@
+"""PTX ISA: modifiers of half precision, set, bytes in moves, and what works on parts of a word."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import replace
+from fractions import Fraction
+
+from tests.ptx.case import FORMATS, Case, Oracle, case
+from tests.ptx.floats import COMPARISONS
+from tests.ptx.halves import OPERATIONS
+from tests.ptx.soft import finite, flushed, of_bits, to_bits
+
+ONES = {"f16": 0x3C00, "bf16": 0x3F80, "u16": 0xFFFF, "s16": -1, "u32": -1, "s32": -1}
+
+
+def by_halves(one: Callable[..., int | None]) -> Oracle:
+    """An operation on 16 bits, on both halves of words."""
+
+    def pair(*words: int) -> int | None:
+        high, low = one(*(w >> 16 for w in words)), one(*(w & 0xFFFF for w in words))
+        return None if high is None or low is None else (high & 0xFFFF) << 16 | low & 0xFFFF
+
+    return pair
+
+
+def both(name: str, t: str, count: int, one: Callable[..., int | None]) -> list[Case]:
+    """The cases of an operation on a half, and on a pair of them."""
+    return [
+        case(f"{name}.{t}", f"{t} = {' '.join([t] * count)}", one),
+        case(f"{name}.{t}x2", f"{t}x2 = {' '.join([f'{t}x2'] * count)}", by_halves(one)),
+    ]
+
+
+def _modified(name: str, ftz: bool, sat: bool) -> list[Case]:
+    f, op = FORMATS["f16"], OPERATIONS[name]
+    count = 3 if name.startswith("fma") else 1 if name in ("neg", "abs") else 2
+
+    def one(*bits: int) -> int | None:
+        held = [of_bits(b, f) for b in bits]
+        exact = op(*(flushed(r, f) if ftz else r for r in held))
+        tiny = exact.kind == "finite" and abs(exact.value) < Fraction(1, 1 << 14)
+        if ftz and tiny and to_bits(exact, f) & 0x7FFF == 0x0400:
+            return None  # open: whether a result that rounds up to a normal one is flushed
+        return to_bits(exact, f, ftz=ftz, sat=sat)
+
+    head, _, rest = name.partition(".NaN")
+    text = f"{head}{'.ftz' * ftz}{'.NaN' * (rest != '' or name.endswith('NaN'))}{'.sat' * sat}"
+    if name == "fma.rn.relu":
+        text = "fma.rn.ftz.relu"
+    return both(text, "f16", count, one)
+
+
+def _sets(t: str) -> list[Case]:
+    f, out = FORMATS[t], []
+    for name, test in COMPARISONS.items():
+        kinds = (t, "u16", "s16", "u32", "s32") if name in ("lt", "neu") else (t, "u32")
+        for to in kinds:
+
+            def one(a: int, b: int, to: str = to, test: Callable[..., bool] = test) -> int:
+                return ONES[to] * test(of_bits(a, f), of_bits(b, f))
+
+            out.append(case(f"set.{name}.{to}.{t}", f"{to} = {t} {t}", one))
+            if to[1:] != "16":
+                packed = f"{t}x2" if to == t else to
+                kinds_of = f"{packed} = {t}x2 {t}x2"
+                out.append(case(f"set.{name}.{packed}.{t}x2", kinds_of, by_halves(one)))
+    return out
+
+
+def _sets_of_others(t: str) -> list[Case]:
+    """Into halves, of other types; with .ftz and a predicate."""
+    one = ONES[t]
+    out = [
+        case(f"set.lt.{t}.{kind}", f"{t} = {kind} {kind}", lambda a, b: one * (a < b))
+        for kind in ("u16", "s16", "u32", "s32", "u64", "s64")
+    ]
+    for kind in ("f32", "f64"):
+        g, geu = FORMATS[kind], COMPARISONS["geu"]
+        out.append(
+            case(
+                f"set.geu.{t}.{kind}",
+                f"{t} = {kind} {kind}",
+                lambda a, b, g=g, geu=geu: one * geu(of_bits(a, g), of_bits(b, g)),
+            )
+        )
+    f, lt = FORMATS[t], COMPARISONS["lt"]
+
+    def less(a: int, b: int) -> int:
+        return one * lt(of_bits(a, f), of_bits(b, f))
+
+    text = f"setp.lt.s32 %q1, %c, 0; set.lt.and.{t}x2.{t}x2 %d, %a, %b, !%q1;"
+    pair = by_halves(less)
+    kinds = f"{t}x2 = {t}x2 {t}x2 s32"
+    return [*out, case(text, kinds, lambda a, b, c: 0 if c < 0 else pair(a, b))]
+
+
+def _flushed_sets() -> list[Case]:
+    f, out = FORMATS["f16"], []
+    for name in ("eq", "gt", "leu"):
+        test = COMPARISONS[name]
+
+        def one(a: int, b: int, test: Callable[..., bool] = test) -> int:
+            return ONES["f16"] * test(flushed(of_bits(a, f), f), flushed(of_bits(b, f), f))
+
+        text = f"setp.{name}.ftz.f16 %q0, %a, %b; selp.b16 %d, 0x3C00, 0, %q0;"
+        out += [case(text, "f16 = f16 f16", one)]
+        out += [case(f"set.{name}.ftz.f16.f16", "f16 = f16 f16", one)]
+        out += [case(f"set.{name}.ftz.f16x2.f16x2", "f16x2 = f16x2 f16x2", by_halves(one))]
+    return out
+
+
+def _near(name: str, t: str, f: Callable[[float], float], within: float) -> list[Case]:
+    """An approximation, of halves of a moderate size."""
+    form = FORMATS[t]
+
+    def one(bits: int) -> int | None:
+        x = of_bits(bits, form)
+        if x.kind != "finite" or abs(x.value) > 14:
+            return None
+        return to_bits(finite(Fraction(f(float(x.value))), x.negative), form)
+
+    return [replace(c, within=within) for c in both(name, t, 1, one)]
+
+
+def _bytes() -> list[Case]:
+    swap = "{ .reg .b8 %x<2>; mov.b16 {%x0, %x1}, %a; mov.b16 %d, {%x1, %x0}; }"
+    four = "%x0, %x1, %x2, %x3"
+    turn = f"{{ .reg .b8 %x<4>; mov.b32 {{{four}}}, %a; mov.b32 %d, {{%x3, %x2, %x1, %x0}}; }}"
+    return [
+        case(swap, "b16 = b16", lambda a: a >> 8 | (a & 255) << 8),
+        case(turn, "b32 = b32", lambda a: int.from_bytes(a.to_bytes(4, "little"), "big")),
+    ]
+
+
+def _halves() -> list[Case]:
+    return [
+        *(
+            c
+            for name in ("add", "sub", "mul", "fma.rn")
+            for how in ((False, True), (True, False), (True, True))
+            for c in _modified(name, *how)
+        ),
+        *(
+            c
+            for name in ("min", "max", "min.NaN", "max.NaN", "neg", "abs", "fma.rn.relu")
+            for c in _modified(name, True, False)
+        ),
+        *(c for t in ("f16", "bf16") for c in (*_sets(t), *_sets_of_others(t))),
+        *_flushed_sets(),
+        *_near("ex2.approx", "f16", lambda x: 2.0**x, 2**-9),
+        *_near("ex2.approx.ftz", "bf16", lambda x: 2.0**x, 2**-7),
+        *(c for t in ("f16", "bf16") for c in _near("tanh.approx", t, math.tanh, 2**-7)),
+        *_bytes(),
+    ]
+
+
+CASES: list[Case] = [*_halves()]
