@@ -192,3 +192,17 @@ extern "C" __global__ void half_functions(float *x, float *y, float *z) {
   y[threadIdx.x] = __bfloat162float(htanh_approx(__float2bfloat16(v)));
   z[threadIdx.x] = __half2float(hexp(__float2half(v)));
 }
+// kernel predicate_constants grid 1 block 32
+// out y uint32 = [0xffffffff, 0, 32, 5, 6, 1, 0, 1]
+extern "C" __global__ void predicate_constants(unsigned *y) {
+  unsigned a, b, n, s, t, u, v, w;
+  asm volatile("vote.sync.ballot.b32 %0, 1, 0xffffffff;" : "=r"(a));
+  asm volatile("vote.sync.ballot.b32 %0, 0, 0xffffffff;" : "=r"(b));
+  asm volatile("barrier.red.popc.u32 %0, 0, 1;" : "=r"(n));
+  asm volatile("selp.u32 %0, 5, 6, 1;" : "=r"(s));
+  asm volatile("selp.u32 %0, 5, 6, 0;" : "=r"(t));
+  asm volatile("{.reg.pred p; setp.eq.and.u32 p, %1, %1, 1; selp.u32 %0, 1, 0, p;}" : "=r"(u) : "r"(a));
+  asm volatile("{.reg.pred p; mov.pred p, 1; and.pred p, 0, p; selp.u32 %0, 1, 0, p;}" : "=r"(v));
+  asm volatile("{.reg.pred p; vote.sync.all.pred p, 1, %1; selp.u32 %0, 1, 0, p;}" : "=r"(w) : "r"(a));
+  if (threadIdx.x == 0) { y[0] = a; y[1] = b; y[2] = n; y[3] = s; y[4] = t; y[5] = u; y[6] = v; y[7] = w; }
+}

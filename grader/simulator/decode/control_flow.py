@@ -182,7 +182,7 @@ def _reduction(i: Instruction, parts: list[str], aligned: int, o: Operands) -> E
         BARRIER,
         a=o.source(barrier, 4),
         b=number,
-        c=o.predicate(p.lstrip("! ")),
+        c=o.condition(p),
         d=target,
         flag=kind | aligned | negated | (COUNTED if count else 0),
     )
@@ -324,7 +324,7 @@ def op_vote(op: str, operands: list[str], o: Operands, known: Known) -> list[Ins
         Insn(
             "vote",
             d,
-            o.predicate(source.lstrip("! ")),
+            o.condition(source),
             member,
             imm=int(source.startswith("!")),
             mode=mode,

@@ -205,6 +205,11 @@ class Operands:
             raise OperandError(f"{text} is not a predicate")
         return self.registers.at[text]
 
+    def condition(self, text: str) -> int:
+        """The source predicate `text` without its `!`: a register, or a constant such as 1."""
+        text = text.lstrip("! ")
+        return self.predicate(text) if text in self.registers.at else self.source(text, 0)
+
     def source(self, text: str, width: int) -> int:
         """The source `text` of `width` bytes: a register, a constant or an address."""
         at = self.registers.at.get(text)

@@ -54,7 +54,7 @@ def op_selp(op: str, operands: list[str], o: Operands, known: Known) -> list[Ins
     width = TYPE_BYTES[kind]
     name = "selp_pred" if kind == "pred" else f"selp_b{8 * width}"
     target = o.register(d, width) if width else o.predicate(d)
-    return [Insn(name, target, o.source(a, width), o.source(b, width), o.predicate(p))]
+    return [Insn(name, target, o.source(a, width), o.source(b, width), o.condition(p))]
 
 
 def op_setp(op: str, operands: list[str], o: Operands, known: Known) -> list[Insn]:
@@ -72,7 +72,7 @@ def op_setp(op: str, operands: list[str], o: Operands, known: Known) -> list[Ins
     boolean = next((p for p in parts[2:-1] if p in _BOOLEANS), None)
     if boolean:
         insn.mode, insn.imm = _BOOLEANS[boolean], int(operands[3].startswith("!"))
-        insn.c = o.predicate(operands[3].lstrip("! "))
+        insn.c = o.condition(operands[3])
     if kind in HALVES:
         insn.width = COMPARISONS.index(comparison) | _FLUSHES * ("ftz" in parts)
         insn.exec = f"setp_{kind}"

@@ -274,7 +274,7 @@ class Shadows:
         if head == "selp":
             a, b, p = i.operands[1:4]
             chosen = [self.check(p)] if p in self.at else []
-            at = self.o.predicate(p)
+            at = self.o.condition(p)
             return chosen + [
                 Insn("shadow_select", self.at[d], self.of(a), self.of(b), at) for d in written
             ]
