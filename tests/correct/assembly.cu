@@ -206,3 +206,33 @@ extern "C" __global__ void predicate_constants(unsigned *y) {
   asm volatile("{.reg.pred p; vote.sync.all.pred p, 1, %1; selp.u32 %0, 1, 0, p;}" : "=r"(w) : "r"(a));
   if (threadIdx.x == 0) { y[0] = a; y[1] = b; y[2] = n; y[3] = s; y[4] = t; y[5] = u; y[6] = v; y[7] = w; }
 }
+// kernel signed_extremes grid 1 block 32
+// out y float32 = [max(2, abs(i - 9)) * (-1 if i < 9 else 1) for i in range(32)]
+// out z float32 = [min(2, abs(i - 9)) * (1 if i < 9 else -1) for i in range(32)]
+extern "C" __global__ void signed_extremes(float *y, float *z) {
+  float v = threadIdx.x - 9.f;
+  asm("max.xorsign.abs.f32 %0, %1, %2;" : "=f"(y[threadIdx.x]) : "f"(2.f), "f"(v));
+  asm("min.xorsign.abs.f32 %0, %1, %2;" : "=f"(z[threadIdx.x]) : "f"(-2.f), "f"(v));
+}
+// kernel simd_differences grid 1 block 32
+// out x uint32 = [sum(abs((i + 3 * k) - 40) << 8 * k for k in range(4)) for i in range(32)]
+// out y uint32 = [sum(abs((i + 3 * k) - 40) for k in range(4)) for i in range(32)]
+// out z uint32 = [abs(i - 7) + abs(3 * i - 5) for i in range(32)]
+extern "C" __global__ void simd_differences(unsigned *x, unsigned *y, unsigned *z) {
+  unsigned i = threadIdx.x, a = i * 0x01010101u + 0x09060300u;
+  x[i] = __vabsdiffu4(a, 0x28282828u);
+  y[i] = __vsadu4(a, 0x28282828u);
+  z[i] = __vsadu2(i | 3 * i << 16, 7 | 5 << 16);
+}
+// kernel dynamic_programming grid 1 block 32
+// out x int32 = [max(i - 9, -4, 0) for i in range(32)]
+// out y int32 = [max(min(i - 20, 5), 0) for i in range(32)]
+// out z uint32 = [max(i - 9, 0) | max(min(4, i - 2), 0) << 16 for i in range(32)]
+// out w uint32 = [max(i, 9) + 2 * (i >= 9) for i in range(32)]
+extern "C" __global__ void dynamic_programming(int *x, int *y, unsigned *z, unsigned *w) {
+  int i = threadIdx.x; bool first;
+  x[i] = __vimax_s32_relu(i - 9, -4);
+  y[i] = __viaddmin_s32_relu(i, -20, 5);
+  z[i] = (__vimax_s16x2_relu(i - 9 & 0xffff, -5 & 0xffff) & 0xffff) | (__viaddmin_s16x2_relu(i, -2 & 0xffff, 4) & 0xffff) << 16;
+  unsigned m = __vibmax_u32(i, 9, &first); w[i] = m + 2 * first;
+}

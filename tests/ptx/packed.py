@@ -8,7 +8,7 @@ from dataclasses import replace
 from fractions import Fraction
 
 from tests.ptx.case import FORMATS, Case, Oracle, case
-from tests.ptx.floats import COMPARISONS
+from tests.ptx.floats import COMPARISONS, least
 from tests.ptx.halves import OPERATIONS
 from tests.ptx.soft import finite, flushed, of_bits, to_bits
 
@@ -156,4 +156,96 @@ def _halves() -> list[Case]:
     ]
 
 
-CASES: list[Case] = [*_halves()]
+def signed(x: int, bits: int) -> int:
+    return x - (1 << bits) if x >> (bits - 1) else x
+
+
+def _pairs() -> list[Case]:
+    """Integers of 16 bits in words, and the clamp at 0; modifiers stand before or after a type."""
+
+    def on_signed(op: Callable[[int, int], int], least: int = -(1 << 15)) -> Oracle:
+        return by_halves(lambda a, b: max(op(signed(a, 16), signed(b, 16)), least))
+
+    two = "b32 = b32 b32"
+    out = [case(f"add.{t}16x2", two, by_halves(lambda a, b: a + b)) for t in "us"]
+    for name, op in (("min", min), ("max", max)):
+        out += [
+            case(f"{name}.u16x2", two, by_halves(op)),
+            case(f"{name}.s16x2", two, on_signed(op)),
+            case(f"{name}.s16x2.relu", two, on_signed(op, 0)),
+            case(f"{name}.relu.s16x2", two, on_signed(op, 0)),
+            case(f"{name}.s32.relu", "s32 = s32 s32", lambda a, b, op=op: max(op(a, b), 0)),
+        ]
+    return out
+
+
+VIDEO: dict[str, Callable[[int, int], int]] = {
+    "add": lambda x, y: x + y,
+    "sub": lambda x, y: x - y,
+    "avrg": lambda x, y: (x + y + 1) >> 1 if x + y >= 0 else (x + y) >> 1,
+    "absdiff": lambda x, y: abs(x - y),
+    "min": min,
+    "max": max,
+}
+
+
+def _video(name: str, count: int, types: str, modifier: str = "") -> Case:
+    bits, op = 32 // count, VIDEO[name]
+    low, top = (-(1 << bits - 1), (1 << bits - 1) - 1) if types[0] == "s" else (0, (1 << bits) - 1)
+
+    def elements(x: int, kind: str) -> list[int]:
+        out = [x >> at & ((1 << bits) - 1) for at in range(0, 32, bits)]
+        return [signed(v, bits) for v in out] if kind == "s" else out
+
+    def oracle(a: int, b: int, c: int) -> int:
+        xs, ys = elements(a, types[1]), elements(b, types[2])
+        results = [op(x, y) for x, y in zip(xs, ys, strict=True)]
+        if modifier == ".add":
+            return c + sum(results)
+        if modifier == ".sat":
+            results = [max(low, min(top, r)) for r in results]
+        return sum((r & ((1 << bits) - 1)) << bits * k for k, r in enumerate(results))
+
+    kinds = ".".join(f"{t}32" for t in types)
+    return case(f"v{name}{count}.{kinds}{modifier}", "b32 = b32 b32 b32", oracle)
+
+
+def _videos() -> list[Case]:
+    out = []
+    for count in (2, 4):
+        out += [_video("absdiff", count, f"u{t}{t}", ".add") for t in "us"]
+        for name in VIDEO:
+            out += [_video(name, count, types) for types in ("uuu", "sss", "usu")]
+            out += [_video(name, count, types, ".sat") for types in ("uuu", "sss", "sus")]
+    return out
+
+
+def _signs() -> list[Case]:
+    """min and max with .xorsign.abs: of the absolute values, with the sign of the product."""
+
+    def chosen(t: str, most: bool, nan: bool, ftz: bool) -> Callable[[int, int], int]:
+        f = FORMATS[t]
+        sign = 1 << (f.bits - 1)
+
+        def one(a: int, b: int) -> int:
+            sizes = [of_bits(x & ~sign, f) for x in (a, b)]
+            x, y = (flushed(s, f) if ftz else s for s in sizes)
+            r = least(x, y, nan, most)
+            return f.nan if r.kind == "nan" else to_bits(r, f) | (a ^ b) & sign
+
+        return one
+
+    out = []
+    for name, most in (("min", False), ("max", True)):
+        for nan in (False, True):
+            middle = f"{'.NaN' * nan}.xorsign.abs"
+            for ftz in (False, True):
+                one = chosen("f32", most, nan, ftz)
+                out += [case(f"{name}{'.ftz' * ftz}{middle}.f32", "f32 = f32 f32", one)]
+                one = chosen("f16", most, nan, ftz)
+                out += both(f"{name}{'.ftz' * ftz}{middle}", "f16", 2, one)
+            out += both(f"{name}{middle}", "bf16", 2, chosen("bf16", most, nan, False))
+    return out
+
+
+CASES: list[Case] = [*_halves(), *_pairs(), *_videos(), *_signs()]

@@ -44,7 +44,7 @@ _COMPUTES = frozenset((
     "popc", "clz", "bfind", "fns", "brev", "bfe", "bfi", "szext", "bmsk", "dp2a", "dp4a", "sad",
     "and", "or", "xor", "not", "cnot", "lop3", "shf", "shl", "shr", "prmt", "setp", "set", "selp",
     "slct", "cvt", "cvta", "rcp", "sqrt", "rsqrt", "sin", "cos", "lg2", "ex2", "tanh", "testp",
-    "copysign", "isspacep"))  # fmt: skip
+    "copysign", "isspacep", "vabsdiff2", "vabsdiff4"))  # fmt: skip
 """The instructions that make their results of registers and constants alone."""
 
 _CLOCKS = ("mov_clock32", "mov_clock64")

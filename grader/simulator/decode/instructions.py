@@ -187,7 +187,8 @@ def symbol(op: str, known: Known) -> str | None:
     head, _, kind = name.rpartition("_")
     if not head or kind not in TYPE_BYTES:
         return None
-    tries = [f"u{kind[1:]}", f"b{kind[1:]}"] if kind[0] in "sub" and kind[1:].isdigit() else []
+    whole = kind[0] in "sub" and kind[1:].removesuffix("x2").isdigit()
+    tries = [f"u{kind[1:]}", f"b{kind[1:]}"] if whole else []
     if op.split(".")[0] in _TYPELESS:
         tries.append(f"b{8 * TYPE_BYTES[kind]}")
     return next((f"{head}_{t}" for t in tries if known(f"{head}_{t}")), None)
@@ -234,6 +235,8 @@ def _meaning(op: str, known: Known) -> tuple[str, int, int]:
     floats = kinds[-1] in ("f32", "f64", *HALVES)
     flag = (FTZ if "ftz" in parts else 0) | (SAT if "sat" in parts and floats else 0)
     mode = next((ROUNDINGS[p] for p in parts if p in ROUNDINGS), 0)
+    if parts[-1] == "relu":
+        parts[-2:] = "relu", kinds[-1]
     name = ".".join(p for p in parts if p not in ROUNDINGS)
     name_in_core = symbol(name, known)
     if name_in_core is None or (mode and not floats):
@@ -309,4 +312,27 @@ def _with_carry(op: str, operands: list[str], o: Operands, known: Known) -> list
     return insns
 
 
+def _video(op: str, operands: list[str], o: Operands, known: Known) -> list[Insn]:
+    """Decode a video instruction on all bytes or halves of a word, without selectors and masks."""
+    name, *rest = op.split(".")
+    kinds, modifiers = rest[:3], set(rest[3:])
+    sums = "add" in modifiers
+    exact = name.startswith("vabsdiff") and kinds[1] == kinds[2] and kinds[0] == "u32"
+    if {*kinds} - {"u32", "s32"} or any("." in x for x in operands) or (sums and not exact):
+        raise NotSimulated(op)
+    d, *sources = operands
+    if len(sources) != 3 or modifiers - {"sat", "add"}:
+        raise OperandError(f"{op} with {len(operands)} operands")
+    signed = [kinds[k] == "s32" for k in (1, 2, 0)]
+    flag = sum(yes << k for k, yes in enumerate([*signed, "sat" in modifiers, sums]))
+    insn = make_insn("video", o.register(d, 4), [o.source(x, 4) for x in sources], flag=flag)
+    insn.count, insn.mode = 32 // int(name[-1]), _VIDEO_OPS.index(name[1:-1])
+    return [insn]
+
+
+_VIDEO_OPS = ("add", "sub", "avrg", "absdiff", "min", "max")
+"""What instructions such as vadd2 and vadd4 do, by their mode."""
+
+op_vadd2 = op_vsub2 = op_vavrg2 = op_vabsdiff2 = op_vmin2 = op_vmax2 = _video
+op_vadd4 = op_vsub4 = op_vavrg4 = op_vabsdiff4 = op_vmin4 = op_vmax4 = _video
 op_add = op_sub = op_addc = op_subc = op_madc = _with_carry

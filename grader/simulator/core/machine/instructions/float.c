@@ -21,6 +21,17 @@ OP2(min_ftz_f32, f32, f32, f32, min_f(flushed(a), flushed(b)))
 OP2(max_ftz_f32, f32, f32, f32, max_f(flushed(a), flushed(b)))
 OP2(min_ftz_NaN_f32, f32, f32, f32, nan_or(a, b, min_f(flushed(a), flushed(b))))
 OP2(max_ftz_NaN_f32, f32, f32, f32, nan_or(a, b, max_f(flushed(a), flushed(b))))
+/* .xorsign.abs: of the absolute values, with the product's sign. */
+static inline f32 with_xorsign(f32 a, f32 b, f32 r) {
+  return r != r ? r : f32_of(bits32(r) | ((bits32(a) ^ bits32(b)) & 0x80000000));
+}
+#define XORSIGN(OP)                                                                                            \
+  OP2(OP##_xorsign_abs_f32, f32, f32, f32, with_xorsign(a, b, OP##_f(fabsf(a), fabsf(b))))                     \
+  OP2(OP##_NaN_xorsign_abs_f32, f32, f32, f32, with_xorsign(a, b, nan_or(a, b, OP##_f(fabsf(a), fabsf(b)))))   \
+  OP2(OP##_ftz_xorsign_abs_f32, f32, f32, f32, with_xorsign(a, b, OP##_f(fabsf(flushed(a)), fabsf(flushed(b))))) \
+  OP2(OP##_ftz_NaN_xorsign_abs_f32, f32, f32, f32,                                                             \
+      with_xorsign(a, b, nan_or(a, b, OP##_f(fabsf(flushed(a)), fabsf(flushed(b))))))
+XORSIGN(min) XORSIGN(max)
 OP2(copysign_f32, u32, u32, u32, (a & 0x80000000) | (b & 0x7FFFFFFF))
 
 /* A double NaN keeps its payload; an invalid operation makes the negative quiet one. */

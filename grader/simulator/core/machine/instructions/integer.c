@@ -98,6 +98,22 @@ OP2(max_s64, s64, s64, s64, a > b ? a : b)
 OP2(min_relu_s32, s32, s32, s32, (a < b ? a : b) < 0 ? 0 : (a < b ? a : b))
 OP2(max_relu_s32, s32, s32, s32, (a > b ? a : b) < 0 ? 0 : (a > b ? a : b))
 
+/* Pairs of 16-bit integers: F of the high halves and of the low ones. */
+#define PAIR(T, F) ((u32)(u16)F((T)(a >> 16), (T)(b >> 16)) << 16 | (u16)F((T)a, (T)b))
+#define PAIR_LEAST(x, y) ((x) < (y) ? (x) : (y))
+#define PAIR_MOST(x, y) ((x) > (y) ? (x) : (y))
+#define PAIR_SUM(x, y) ((x) + (y))
+#define NOT_NEGATIVE(x) ((x) < 0 ? 0 : (x))
+#define PAIR_LEAST_RELU(x, y) NOT_NEGATIVE(PAIR_LEAST(x, y))
+#define PAIR_MOST_RELU(x, y) NOT_NEGATIVE(PAIR_MOST(x, y))
+OP2(add_u16x2, u32, u32, u32, PAIR(u16, PAIR_SUM))
+OP2(min_u16x2, u32, u32, u32, PAIR(u16, PAIR_LEAST))
+OP2(min_s16x2, u32, u32, u32, PAIR(s16, PAIR_LEAST))
+OP2(max_u16x2, u32, u32, u32, PAIR(u16, PAIR_MOST))
+OP2(max_s16x2, u32, u32, u32, PAIR(s16, PAIR_MOST))
+OP2(min_relu_s16x2, u32, u32, u32, PAIR(s16, PAIR_LEAST_RELU))
+OP2(max_relu_s16x2, u32, u32, u32, PAIR(s16, PAIR_MOST_RELU))
+
 static inline u32 reverse32(u32 x) {
   u32 r = 0;
   for (int k = 0; k < 32; k++) r |= (x >> k & 1) << (31 - k);
