@@ -25,6 +25,14 @@ HINTS = {
         "Put a named barrier (bar.sync) of all threads that read or write it",
     ),
     "block_scope_atomics": ("bins", "WAW", "atomicAdd instead of atomicAdd_block"),
+    "if_and_else_access_it": (
+        "s",
+        "RAW",
+        "Put __syncthreads() between two `if` statements: the first with the branch of line 7",
+    ),
+    "if_of_some_threads_around_both": ("s", "RAW", "but outside the branch of line 6,"),
+    "if_of_the_block_around_both": ("s", "RAW", "Put __syncthreads() between line 7 and line 8."),
+    "condition_reads_it": ("m", "WAR", "Put __syncthreads() before the `if` of line 8,"),
     "shared_waw": ("s", "WAW", "Check the index"),
 }
 NAMES = {

@@ -35,6 +35,7 @@ from grader.simulator.diagnose.messages import (
     tile_size_hint,
     undefined_finding,
 )
+from grader.simulator.diagnose.places import Gap
 from grader.simulator.diagnose.races import (
     ACROSS_BLOCKS,
     IMAGE_OBJECT,
@@ -45,7 +46,6 @@ from grader.simulator.diagnose.races import (
     STORE,
     UNKNOWN_BUFFER,
     WITHIN_WARP,
-    Gap,
     Report,
     Target,
     index_of,
@@ -329,6 +329,11 @@ class Explainer:
 
     def _gap(self, r: Report) -> Gap | None:
         """Where a barrier is missing; None where no barrier can help."""
+        gap = self._lines_apart(r)
+        return gap and self.code.branches.placed(gap, r.target.name)
+
+    def _lines_apart(self, r: Report) -> Gap | None:
+        """The lines that a barrier is missing between; None where no barrier can help."""
         write = r.pc if r.has(STORE) else r.pc2
         if (write, False) in self.contended or (
             r.line == r.line2 and (write, True) in self.contended

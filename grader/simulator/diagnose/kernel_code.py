@@ -7,6 +7,7 @@ from functools import cached_property, lru_cache
 
 from grader.simulator.decode.module import Image
 from grader.simulator.diagnose.confirmation import Confirmation
+from grader.simulator.diagnose.places import Branches
 from grader.simulator.diagnose.races import ProgramOrder
 from grader.simulator.diagnose.variables import SourceVariables, indexed_variable
 from grader.simulator.ptx.debug_info import LocalVariables
@@ -37,6 +38,11 @@ class KernelCode:
     def locals(self) -> LocalVariables:
         """The local variables that the module's debug sections describe."""
         return LocalVariables(self.image.sections)
+
+    @cached_property
+    def branches(self) -> Branches:
+        """The branches of the source that only some threads enter."""
+        return Branches(self.variables.tree)
 
     @cached_property
     def lines(self) -> list[str]:

@@ -28,6 +28,7 @@ from grader.simulator.decode.control_flow import (
     Block,
 )
 from grader.simulator.decode.module import Image
+from grader.simulator.diagnose.places import Gap, barrier_advice
 
 SAME_VALUE, SAME_INSTRUCTION, WITHIN_WARP, ACROSS_BLOCKS, ATOMIC = 1, 2, 4, 8, 16
 MISALIGNED, STORE, OTHER_STORE, UNKNOWN_BUFFER, FREED, READONLY, OTHER_ATOMIC = (
@@ -123,8 +124,6 @@ Node = tuple[int, int]
 """The number of a function and of a basic block in it."""
 
 _HAZARDS = {"RAW": "read-after-write", "WAR": "write-after-read", "WAW": "write-after-write"}
-_NAMED_BARRIER = "a named barrier (bar.sync) of all threads that read or write it"
-"""The fix where only some threads of a block arrive: __syncthreads() would wait forever."""
 
 
 class ProgramOrder:
@@ -223,23 +222,6 @@ class ProgramOrder:
         """RAW or WAR, by program order; RAW when both orders are possible."""
         before = self.follows(read, write, warp=warp) and not self.follows(write, read, warp=warp)
         return "WAR" if before else "RAW"
-
-
-@dataclass(frozen=True)
-class Gap:
-    """Two lines with a barrier missing between them.
-
-    Attributes:
-        first: the line that runs first.
-        then: the line that runs after it.
-        forward: whether the second access follows in the code, not in the loop's next iteration.
-        named: whether the kernel has barriers for some threads of a block.
-    """
-
-    first: int
-    then: int
-    forward: bool
-    named: bool = False
 
 
 def race_finding(r: Report, hazard: str, gap: Gap | None, *, strays: bool = False) -> Finding:
@@ -348,10 +330,12 @@ def _fix(r: Report, hazard: str, gap: Gap | None, strays: bool) -> str:
             "Several threads update the same element at once, and no barrier can order them. Use "
             "an atomic such as atomicAdd, or give each thread its own element."
         )
-    missing = _missing_barrier(r, hazard, gap)
-    if hazard == "WAW":
-        return f"Two threads write the same element. Check the index, or put {missing}."
-    return f"{_not_ordered(r, hazard)} Put {missing}."
+    advice = barrier_advice(gap, hazard, warp=r.has(WITHIN_WARP))
+    if hazard != "WAW":
+        return f"{_not_ordered(r, hazard)} {advice}"
+    if gap.kind != "between":
+        return f"Two threads write the same element. Check the index. {advice}"
+    return f"Two threads write the same element. Check the index, or p{advice[1:]}"
 
 
 def _volatile_fix(r: Report) -> str:
@@ -380,18 +364,3 @@ def _not_ordered(r: Report, hazard: str) -> str:
 
 def _subject(r: Report) -> str:
     return f"`{r.target.name}`" if r.target.name else "this memory"
-
-
-def _missing_barrier(r: Report, hazard: str, gap: Gap) -> str:
-    """The missing barrier and its place."""
-    whole = _NAMED_BARRIER if gap.named else "__syncthreads()"
-    barrier = "__syncwarp()" if r.has(WITHIN_WARP) else whole
-    first, then = gap.first, gap.then
-    if first < then:
-        return f"{barrier} between line {first} and line {then}"
-    if first == then and gap.forward:
-        what = {"RAW": "the write and the read", "WAR": "the read and the write"}
-        return f"{barrier} between {what.get(hazard, 'the two writes')} in line {first}"
-    return (
-        f"{barrier} after line {first}, before the next iteration of the loop reaches line {then}"
-    )

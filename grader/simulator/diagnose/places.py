@@ -1,0 +1,251 @@
+"""Where a missing barrier fits: all threads of a block must reach it.
+
+The lines of the two accesses of a race say where it is missing. Between them may be the border of
+a branch, or both may be in a branch or a loop that only some threads enter. The syntax tree shows
+that; names serve for what differs among threads.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Literal
+
+from grader import dataclass
+
+if TYPE_CHECKING:
+    from grader.compile.syntax import Node, Tree
+
+_VARYING = re.compile(
+    r"\bthreadIdx\b|\batomic\w*|thread_rank|thread_index|laneid|activemask|\bfetch_\w+|\bclock\w*"
+)
+"""What has another value in each thread."""
+_WAITS = re.compile(
+    r"\b(?:while|do)\b|\bfor\s*\(\s*;|\w*wait\w*\s*\(|__sync\w+|\bsync\s*\(|\bbar\."
+)
+_LOOPS = ("for_statement", "while_statement", "do_statement")
+_FUNCTIONS = ("function_definition", "lambda_expression")
+_NAMED_BARRIER = "a named barrier (bar.sync) of all threads that read or write it"
+"""The fix where only some threads of a block arrive: __syncthreads() would wait forever."""
+_ACCESSES = {"RAW": ("write", "read"), "WAR": ("read", "write")}
+_MAX_CALLS = 4
+"""Calls within calls that are followed."""
+
+Kind = Literal["between", "condition", "branches", "waiting", "branch", "loop", "caller"]
+
+
+@dataclass(frozen=True)
+class Gap:
+    """Two lines with a barrier missing between them.
+
+    Attributes:
+        first: the line that runs first.
+        then: the line that runs after it.
+        forward: whether the second access follows in the code, not in the loop's next iteration.
+        named: whether the kernel has barriers for some threads of a block.
+        kind: what is between the lines or around them: `condition`, the first is the condition of
+            a branch with the second; `branches`, each is in another branch, and `waiting`, the
+            first of them waits in its branch; `branch`, `loop` and `caller`, only some threads
+            enter what is around both.
+        line: the line of that branch or loop.
+    """
+
+    first: int
+    then: int
+    forward: bool
+    named: bool = False
+    kind: Kind = "between"
+    line: int = 0
+
+
+class Branches:
+    """The branches and loops of a source that only some threads of a block may enter."""
+
+    def __init__(self, tree: Tree) -> None:
+        self.tree = tree
+
+    def placed(self, gap: Gap, name: str) -> Gap:
+        """The gap with what is between its lines or around them.
+
+        Args:
+            gap: the gap.
+            name: the variable that both lines access.
+        """
+        pairs = [(a, b) for a in self._uses(gap.first, name) for b in self._uses(gap.then, name)]
+        if gap.named or not pairs:
+            return gap
+        for a, b in pairs:
+            if (between := self._between(gap, a, b)) is not None:
+                return between
+        if not gap.forward:
+            return gap
+        return self._around(gap, *pairs[0])
+
+    def _uses(self, line: int, name: str) -> list[Node]:
+        """The names of a variable in a line; where it has none, the line's first word."""
+        lines = self.tree.lines
+        first, end = bisect_left(lines, line), bisect_left(lines, line + 1)
+        leaves = [leaf for leaf in self.tree.between(first, end) if leaf.line == line]
+        named = [leaf for leaf in leaves if leaf.text == name and "identifier" in leaf.kind]
+        return named or [leaf for leaf in leaves if self.tree.named[leaf.index]][:1]
+
+    def _between(self, gap: Gap, a: Node, b: Node) -> Gap | None:
+        """The gap between two nodes if a barrier there would be in one branch only."""
+        above = {node.index for node in a.ancestors}
+        common = next((node for node in b.ancestors if node.index in above), None)
+        if common is None:
+            return None
+        first, then = _child(common, a), _child(common, b)
+        if common.kind == "if_statement":
+            if gap.forward and _part(first) == "condition" != _part(then):
+                return replace(gap, kind="condition", line=common.line)
+        elif not (first.kind == then.kind == "case_statement" and first.index != then.index):
+            return None
+        if "condition" in (_part(first), _part(then)) or first.index == then.index:
+            return None
+        kind: Kind = "waiting" if _WAITS.search(first.text) else "branches"
+        return replace(gap, kind=kind, line=common.line)
+
+    def _around(self, gap: Gap, a: Node, b: Node) -> Gap:
+        """The gap with the outermost branch or loop around it that only some threads enter."""
+        above = {node.index for node in a.ancestors}
+        both = next((node for node in b.ancestors if node.index in above), None)
+        inside = [node for node, child in _upward(both or b) if self._chooses(node, child)]
+        if inside:
+            return replace(gap, kind=_kind(inside[-1]), line=inside[-1].line)
+        if (call := self._call_of_some(both or b, _MAX_CALLS)) is not None:
+            return replace(gap, kind="caller", line=call.line)
+        return gap
+
+    def _chooses(self, node: Node, child: Node) -> bool:
+        """Whether only some threads enter a part of a branch or a loop."""
+        if node.kind not in (*_LOOPS, "if_statement", "switch_statement"):
+            return False
+        condition = node.part("condition")
+        return condition is not None and child.index != condition.index and self._varies(condition)
+
+    def _call_of_some(self, node: Node, depth: int) -> Node | None:
+        """The branch or loop of a caller that only some threads enter."""
+        function = next((a for a in node.ancestors if a.kind == "function_definition"), None)
+        declarator = function and function.part("declarator")
+        name = declarator and declarator.part("declarator")
+        if function is None or name is None or not depth or "__global__" in function.first_line():
+            return None
+        for call in self.tree.walk("call_expression"):
+            callee = call.part("function")
+            if callee is None or re.split(r"\W", callee.text)[-1] != name.text:
+                continue
+            found = [above for above, child in _upward(call) if self._chooses(above, child)]
+            outer = found[-1] if found else self._call_of_some(call, depth - 1)
+            if outer is not None:
+                return outer
+        return None
+
+    def _varies(self, node: Node) -> bool:
+        """Whether a condition may differ among the threads of a block."""
+        return bool(_VARYING.search(node.text)) or not self._varying.isdisjoint(_names(node))
+
+    @cached_property
+    def _varying(self) -> frozenset[str]:
+        """The names of variables that are computed from what differs among threads."""
+        pairs = [
+            (next(_names(left), ""), right)
+            for node in self.tree.walk("init_declarator", "assignment_expression")
+            if (left := node.part("declarator") or node.part("left")) is not None
+            if (right := node.part("value") or node.part("right")) is not None
+        ]
+        found = {name for name, right in pairs if _VARYING.search(right.text)}
+        sources = [(name, set(_names(right))) for name, right in pairs if name not in found]
+        before = -1
+        while before != len(found):
+            before = len(found)
+            found |= {name for name, used in sources if not found.isdisjoint(used)}
+        return frozenset(found)
+
+
+def _names(node: Node) -> Iterator[str]:
+    return (inner.text for inner in node.walk("identifier"))
+
+
+def _upward(node: Node) -> Iterator[tuple[Node, Node]]:
+    """The nodes around a node in its function, each with the child that the node is in."""
+    child = node
+    for above in node.ancestors:
+        if above.kind in _FUNCTIONS:
+            return
+        yield above, child
+        child = above
+
+
+def _child(common: Node, node: Node) -> Node:
+    """The child of a node around another that this one is in."""
+    inner = node
+    for above in node.ancestors:
+        if above.index == common.index:
+            break
+        inner = above
+    return inner
+
+
+def _part(node: Node) -> str | None:
+    return node.tree.names[node.index]
+
+
+def _kind(node: Node) -> Kind:
+    return "loop" if node.kind in _LOOPS else "branch"
+
+
+def barrier_advice(gap: Gap, hazard: str, *, warp: bool) -> str:
+    """Where the missing barrier belongs, as sentences; `warp`: between lanes of one warp."""
+    barrier = "__syncwarp()" if warp else _NAMED_BARRIER if gap.named else "__syncthreads()"
+    own, other = _ACCESSES.get(hazard, ("first write", "other write"))
+    if gap.first != gap.then:
+        own, other = f"line {gap.first}", f"line {gap.then}"
+    if gap.kind == "condition":
+        return (
+            f"Put {barrier} before the `if` of line {gap.line}, and let the `if` test a variable "
+            "that gets its value before the barrier."
+        )
+    if gap.kind == "branches":
+        return (
+            f"Put {barrier} between two `if` statements: the first with the branch of the {own}, "
+            f"the second with that of the {other}. No barrier fits between the branches of the "
+            f"statement in line {gap.line}."
+        ).replace("the line", "line")
+    if gap.kind == "waiting":
+        return (
+            "No barrier fits between the branches of one `if`. Let the writer set an atomic flag "
+            "after the access, and the reader wait for it before its own, each with "
+            "__threadfence_block() between the two."
+        )
+    place = _place(gap, hazard)
+    if warp or gap.kind == "between":
+        return f"Put {barrier} {place}."
+    if gap.kind == "branch":
+        return (
+            f"Put {barrier} {place}, but outside the branch of line {gap.line}, which only some "
+            "threads enter: end it before the barrier, and test its condition again after that."
+        )
+    if gap.kind == "loop":
+        return (
+            f"Put {barrier} {place}, and let all threads make the same number of iterations of "
+            f"the loop of line {gap.line}: the barrier waits for every thread of the block."
+        )
+    return (
+        f"Put {barrier} {place}, and let all threads of the block make the call in line "
+        f"{gap.line}: the barrier waits for every one of them."
+    )
+
+
+def _place(gap: Gap, hazard: str) -> str:
+    """The place of the missing barrier by its lines."""
+    first, then = gap.first, gap.then
+    if first < then:
+        return f"between line {first} and line {then}"
+    if first == then and gap.forward:
+        what = {"RAW": "the write and the read", "WAR": "the read and the write"}
+        return f"between {what.get(hazard, 'the two writes')} in line {first}"
+    return f"after line {first}, before the next iteration of the loop reaches line {then}"

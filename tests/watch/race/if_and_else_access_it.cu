@@ -1,0 +1,11 @@
+// launch: {"kernel": "k", "grid": [1, 1, 1], "block": [64, 1, 1], "args": [["int32", 64], ["int32", 64, "out"]]}
+// expect: race error line 9 hazard RAW variable s
+extern "C" __global__ void k(const int *in, int *out) {
+    __shared__ int s[32];
+    int t = threadIdx.x;
+    if (t < 32) {
+        s[t] = in[t];
+    } else {
+        out[t] = s[t - 32];
+    }
+}

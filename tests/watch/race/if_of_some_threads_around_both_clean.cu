@@ -1,0 +1,13 @@
+// launch: {"kernel": "k", "grid": [1, 1, 1], "block": [64, 1, 1], "args": [["int32", 64], ["int32", 64, "out"]]}
+// expect: clean
+extern "C" __global__ void k(const int *in, int *out) {
+    __shared__ int s[64];
+    int t = threadIdx.x;
+    if (t < 48) {
+        s[t] = in[t];
+    }
+    __syncthreads();
+    if (t < 48) {
+        out[t] = s[47 - t];
+    }
+}
