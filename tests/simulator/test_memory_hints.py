@@ -43,6 +43,10 @@ ROWS = (
 )
 GUARDED = ROWS.replace("  out[", "  if (column < n && row * n + column < 64) out[")
 ONE_PLACE = ROWS.replace("row * n + column", "threadIdx.x / 2")
+MEMBERS = (
+    "struct Sum { float a, b; };\n" + HEAD + "  Sum u;\n  u.a = a[threadIdx.x];\n"
+    "  out[threadIdx.x] = u.a + u.b;\n}\n"
+)
 GUARD, LOOPS = "guard the store", "bounds of the loop"
 
 
@@ -66,6 +70,18 @@ class Case:
 
 
 CASES = {
+    "member-without-a-value": Case(MEMBERS, "uninitialized-read", "declare it as `Sum u = {};`"),
+    "member-of-no-named-type": Case(
+        MEMBERS.replace("  Sum u", "  struct { float a, b; } u"),
+        "uninitialized-read",
+        "declare it as `struct { float a, b; } u = {};`",
+    ),
+    "member-that-the-constructor-leaves-out": Case(
+        MEMBERS.replace("b; }", "b; __device__ Sum() {} }"),
+        "uninitialized-read",
+        "Set it in the constructor of `Sum`.",
+    ),
+    "member-with-a-value": Case(MEMBERS.replace("Sum u", "Sum u = {}"), "", ""),
     "extern-without-bytes": Case(
         EXTERN, "invalid-access", "`given` is `extern`, and this launch provides 0 bytes"
     ),

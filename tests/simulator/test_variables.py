@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from grader.simulator.diagnose.kernel_code import Classes
 from grader.simulator.diagnose.variables import Shape, SourceVariables, initialized_declaration
 
 CASES = {
@@ -14,7 +15,7 @@ CASES = {
     "distinguished by type": ("int i; float a;\nc = a + i; //!", "b32", "int i = 0;"),
     "with a value": ("int i = 2;\nc = i; //!", "b32", None),
     "next to one with a value": ("int i = 2, k;\nc = i + k; //!", "b32", "int k = 0;"),
-    "a pointer": ("const float *from;\nc = from[0]; //!", "b64", "const float *from = nullptr;"),
+    "a pointer": ("const float *from;\nc = from[0]; //!", "b64", ""),
     "out of scope": ("{ int i; }\nc = i; //!", "b32", None),
     "of an inner scope": ("{ int i;\nc = i; //!\n}", "b32", "int i = 0;"),
     "in a comment": ("// int i;\nc = i; //!", "b32", None),
@@ -67,9 +68,32 @@ VALUES = {
 def test_initialized_declaration(
     name: str, kind: str, extent: str, declared: str, expected: str
 ) -> None:
-    uninitialized = SourceVariables(declared).is_uninitialized(name, 1)
+    uninitialized = SourceVariables(declared).uninitialized_type(name, 1)
     text = initialized_declaration(name, kind, extent) if uninitialized else ""
     assert text == expected
+
+
+TYPES = {
+    "without a name": ("struct { int a, b; } u;", "", "struct { int a, b; } u = {};"),
+    "in a namespace": ("namespace n { struct P { int a; }; }\nn::P u;", "", "n::P u = {};"),
+    "a template": ("template <typename T> struct P { T a; };\nP<int> u;", "", "P<int> u = {};"),
+    "another name": ("struct P { int a; };\nusing Q = P;\nQ u;", "", "Q u = {};"),
+    "of the toolkit": ("float4 u;", "", "float4 u = {};"),
+    "with a constructor": ("struct P { int a; __device__ P() {} };\nP u;", "P", ""),
+    "with the default one": ("struct P { int a; P() = default; };\nP u;", "", "P u = {};"),
+    "of a member with one": ("struct P { P() {} };\nstruct Q { P p; int a; };\nQ u;", None, ""),
+    "of a base with one": ("struct P { P() {} };\nstruct Q : P { int a; };\nQ u;", None, ""),
+    "of a library": ("lib::P u;", None, ""),
+    "a pointer": ("const int *u;", "", ""),
+}
+
+
+@pytest.mark.parametrize("source, constructor, expected", TYPES.values(), ids=TYPES)
+def test_declaration_with_a_value(source: str, constructor: str | None, expected: str) -> None:
+    variables = SourceVariables(source)
+    kind = variables.uninitialized_type("u", source.count("\n") + 1)
+    assert Classes(variables.tree).constructor_of(kind) == constructor
+    assert (initialized_declaration("u", kind, "") if constructor == "" else "") == expected
 
 
 SHAPES = {

@@ -196,10 +196,12 @@ class Explainer:
         for frame, start in self.image.functions[function].local_offsets.items():
             if (v := self.code.locals.at(frame, offset - start)) is not None:
                 element = self.code.locals.element(v, offset - start)
-                declaration = ""
-                if self.code.variables.is_uninitialized(v.name, v.line):
-                    declaration = initialized_declaration(v.name, v.kind, v.extent)
-                return Target("local", v.name, element, declaration, offset, v.bytes)
+                kind = self.code.variables.uninitialized_type(v.name, v.line)
+                constructor = self.code.classes.constructor_of(kind) if kind else None
+                known = constructor == ""
+                declaration = initialized_declaration(v.name, kind, v.extent) if known else ""
+                hint = f"Set it in the constructor of `{constructor}`." if constructor else ""
+                return Target("local", v.name, element, declaration, offset, v.bytes, hint)
         return None
 
     def shared(self, offset: int, pc: int | None = None) -> Target:

@@ -2,18 +2,98 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection
 from functools import cached_property, lru_cache
+from typing import TYPE_CHECKING
 
 from grader.simulator.decode.module import Image
 from grader.simulator.diagnose.confirmation import Confirmation
 from grader.simulator.diagnose.places import Branches
 from grader.simulator.diagnose.races import ProgramOrder
-from grader.simulator.diagnose.variables import SourceVariables, indexed_variable
+from grader.simulator.diagnose.variables import (
+    TYPE_SIZES,
+    SourceVariables,
+    indexed_variable,
+)
 from grader.simulator.ptx.debug_info import LocalVariables
+
+if TYPE_CHECKING:
+    from grader.compile.syntax import Node, Tree
 
 RECENT = 4
 """Images and sources that are remembered: two variants of the kernels of a lab that has two."""
+
+
+_TYPES = re.compile(r"(?:\w+\s*::\s*)*([A-Za-z_]\w*)")
+"""The last word of each name in a type."""
+_PLAIN = re.compile(
+    r"const|unsigned|signed|struct|class|enum|\w*half2?|__nv_bfloat16\d?|"
+    r"(?:u?(?:char|short|int|long|longlong)|float|double)[1-4]"
+)
+_CLASSES = ("struct_specifier", "class_specifier", "union_specifier")
+
+
+class Classes:
+    """The classes of a source: whether `= {}` gives all members of a variable a value."""
+
+    def __init__(self, tree: Tree) -> None:
+        named = [(node.part("name"), node) for node in tree.walk(*_CLASSES) if node.part("body")]
+        self.bodies = {name.text: node.field("body") for name, node in named if name is not None}
+        kinds = ("enum_specifier", "type_parameter_declaration")
+        words = (name for node in tree.walk(*kinds) for name in node.walk("type_identifier"))
+        self.plain = {name.text for name in words}
+        self.aliases = {
+            name.text: kind.text
+            for node in tree.walk("type_definition", "alias_declaration")
+            if (kind := node.part("type")) is not None
+            for name in node.walk("type_identifier")
+            if not kind.start <= name.start < kind.end
+        }
+
+    def constructor_of(self, kind: str) -> str | None:
+        """The class of a type, if it has a constructor, which then runs for `= {}` too.
+
+        Returns:
+            The class; empty if `= {}` gives every member a value; None if that is not known.
+        """
+        name = next((match[1] for match in _TYPES.finditer(kind)), "")
+        if name in self.bodies and self._constructs(name):
+            return name
+        if "{" in kind:
+            return None if "(" in kind else ""
+        return "" if self._zeroed(kind, set()) else None
+
+    def _constructs(self, name: str) -> bool:
+        """Whether a class has a constructor that its text defines."""
+        own = re.compile(rf"(?<![~\w]){re.escape(name)}\s*\(")
+        heads = [member.text.partition("{")[0] for member in self.bodies[name].named]
+        return any(own.search(head) and "default" not in head for head in heads)
+
+    def _zeroed(self, kind: str, visited: set[str]) -> bool:
+        """Whether `= {}` gives every part of a type a value."""
+        for name in _TYPES.findall(kind):
+            if (
+                name in visited
+                or name in TYPE_SIZES
+                or name in self.plain
+                or _PLAIN.fullmatch(name)
+            ):
+                continue
+            visited.add(name)
+            if name in self.aliases:
+                if not self._zeroed(self.aliases[name], visited):
+                    return False
+                continue
+            body = self.bodies.get(name)
+            if body is None or self._constructs(name):
+                return False
+            parts: list[Node | None] = [m.part("type") for m in body.walk("field_declaration")]
+            whole = body.parent.children if body.parent else ()
+            parts += [base for c in whole if c.kind == "base_class_clause" for base in c.named]
+            if not all(self._zeroed(p.text, visited) for p in parts if p is not None):
+                return False
+        return True
 
 
 class KernelCode:
@@ -38,6 +118,11 @@ class KernelCode:
     def locals(self) -> LocalVariables:
         """The local variables that the module's debug sections describe."""
         return LocalVariables(self.image.sections)
+
+    @cached_property
+    def classes(self) -> Classes:
+        """The classes that the source defines."""
+        return Classes(self.variables.tree)
 
     @cached_property
     def branches(self) -> Branches:

@@ -168,7 +168,8 @@ def undefined_finding(r: Report) -> Finding:
     why = f"local variable {f'`{t.element}` ' if t.name else ''}is used before it has a value"
     hint = "Give it a value on every path to this line."
     hint += f" For example, declare it as `{t.extent}`." if t.extent else ""
-    hint += " Declare it __shared__ if other threads fill it." if "[" in t.extent else ""
+    hint += " Declare it __shared__ if other threads fill it." if "] =" in t.extent else ""
+    hint += f" {t.size_hint}" if t.size_hint else ""
     if t.space == "result":
         why = f"the result of `{t.element}` is used, and was never given a value"
         hint = f"Return a value on every path through `{t.element}`."

@@ -97,9 +97,7 @@ class UninitializedLocal:
 
     @property
     def declaration(self) -> str:
-        """Its declaration with a value; empty when its type is not known."""
-        if self.type.endswith("*"):
-            return f"{self.type}{self.name} = nullptr;"
+        """Its declaration with a value; empty for a pointer or when its type is not known."""
         value = _ZEROS.get(_REGISTER_TYPES.get(self.type, ""), {}).get(self.type, "")
         return f"{self.type} {self.name} = {value};" if value else ""
 
@@ -120,9 +118,10 @@ def initialized_declaration(name: str, kind: str, extent: str) -> str:
         extent: the dimensions of an array; else empty.
 
     Returns:
-        The declaration; empty when the type is not known.
+        The declaration; empty when the type is not known. A pointer has none: through a null
+        pointer, nothing could be read.
     """
-    if not kind:
+    if not kind or kind.endswith("*") or len(kind) > MAX_LENGTH:
         return ""
     plain = "" if extent else UninitializedLocal(name, kind).declaration
     return plain or f"{kind} {name}{extent} = {{}};"
@@ -212,9 +211,10 @@ class SourceVariables:
         declared = self._declared.get(name, ())
         return any(d.is_shared for d in declared) and not any(d.dims for d in declared)
 
-    def is_uninitialized(self, name: str, line: int) -> bool:
-        """Whether a line declares this variable without a value."""
-        return any(d.line == line and not d.has_value for d in self._declared.get(name, ()))
+    def uninitialized_type(self, name: str, line: int) -> str:
+        """Return the type that a line declares this variable with; empty if with a value."""
+        types = (d.type for d in self._declared.get(name, ()) if d.line == line and not d.has_value)
+        return next(types, "")
 
     def used_local(self, line: int, kind: str) -> UninitializedLocal | None:
         """Return the variable without a value that `line` uses.
@@ -351,6 +351,8 @@ def _type_words(tree: Tree, start: int, end: int) -> list[str]:
         return []
     words = tree.data[start:end].decode(errors="replace").split()
     words = [word for word in words if word not in _DROPPED]
+    if "{" in words:
+        return words
     return sorted(words, key=lambda word: word != "const")
 
 
