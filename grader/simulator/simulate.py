@@ -38,7 +38,7 @@ from grader.simulator.counters import access_table, counted_values, launch_count
 from grader.simulator.decode.instructions import NotSimulated, refused_attribute, with_call
 from grader.simulator.decode.module import decode
 from grader.simulator.diagnose.confirmation import run_with_passers, synchronizations
-from grader.simulator.diagnose.findings import Explainer
+from grader.simulator.diagnose.findings import Explainer, merge_findings
 from grader.simulator.diagnose.messages import not_simulated
 from grader.simulator.exchange import pack_traces, too_large, too_much_static, unpack_program
 from grader.simulator.ptx.model import Location, PtxError, TooLarge
@@ -315,12 +315,6 @@ def _unread(program: Program, error: PtxError) -> Finding:
 
 def _aborted(finding: Finding) -> Trace:
     return Trace("sim", (finding,), ended=False)
-
-
-def merge_findings(debug: tuple[Finding, ...], other: tuple[Finding, ...]) -> tuple[Finding, ...]:
-    """The debug variant's findings, and those that only the other variant has."""
-    known = {(f.kind, f.severity, f.variable) for f in debug}
-    return debug + tuple(f for f in other if (f.kind, f.severity, f.variable) not in known)
 
 
 def _trace(

@@ -16,6 +16,7 @@ from grader.compile.source import compile_source
 from grader.launch import Array, Dim3, Finding, Launch, Scalar
 from grader.simulator.diagnose.messages import signed_parameter_hint, tile_size_hint
 from grader.simulator.simulate import simulate
+from tests.simulator.test_watch import WATCH, trace
 
 HEAD = 'extern "C" __global__ void k(const float* a, float* out, int n) {\n'
 EXTERN = (
@@ -178,3 +179,16 @@ def test_signed_parameter_hint(type_: str, dtype: str, largest: int, reported: b
     hint = signed_parameter_hint([Parameter(type_, "data", 8)], launch)
     assert bool(hint) == reported
     assert not hint or ("`data`" in hint and "signed" in hint and type_ in hint)
+
+
+ALONE = {
+    "invalid/local_before_the_first": "read of 4 bytes at `a[-1]`, 4 bytes before local `a`",
+    "invalid/local_unsigned_index": "read of 4 bytes at `a[4294967295]`",
+    "invalid/shared_unsigned_index": "read of 4 bytes at `s[4294967295]`",
+}
+
+
+@pytest.mark.parametrize("name", ALONE)
+def test_a_mistake_has_one_finding(name: str) -> None:
+    found = [f.message for f in trace(WATCH / f"{name}.cu").findings if f.severity != "info"]
+    assert len(found) == 1 and ALONE[name] in found[0], found

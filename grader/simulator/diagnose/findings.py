@@ -376,3 +376,14 @@ def fold(findings: Iterable[Finding]) -> tuple[Finding, ...]:
         kept[key] = f if old is None else replace(old, count=old.count + f.count)
     rank = {"error": 0, "warning": 1, "info": 2}
     return tuple(sorted(kept.values(), key=lambda f: (rank[f.severity], f.line)))
+
+
+def merge_findings(debug: tuple[Finding, ...], other: tuple[Finding, ...]) -> tuple[Finding, ...]:
+    """The debug variant's findings, and those that only the other variant has.
+
+    Where the debug variant names the variable that a line accesses, the other knows no more.
+    """
+    known = {(f.kind, f.severity, f.variable) for f in debug}
+    named = {(f.kind, f.line) for f in debug if f.variable}
+    new = (f for f in other if (f.kind, f.severity, f.variable) not in known)
+    return debug + tuple(f for f in new if f.variable or (f.kind, f.line) not in named)

@@ -104,11 +104,13 @@ struct Worker {
 #define INLINE static inline __attribute__((always_inline))
 #define OUTLINE static __attribute__((noinline))
 
-/* Addresses of local variables: their owner; whether it is one; the address without its owner. */
+/* Addresses of local variables: their owner; whether it is one, or is one at an index out of bounds, before
+ * them too; the address without its owner. */
 static inline u64 owner_of(const Warp *w, u32 lane) { return w->owner + ((u64)lane << OWNER_SHIFT); }
+static inline bool is_near_local(u64 plain) { return plain + WINDOW - LOCAL_BASE < PARAM_BASE - LOCAL_BASE; }
 static inline u64 without_owner(u64 at) {
   u64 plain = at & ((1ull << OWNER_SHIFT) - 1);
-  return at & LOCAL_MARK && plain - LOCAL_BASE < WINDOW ? plain : at;
+  return at & LOCAL_MARK && is_near_local(plain) ? plain : at;
 }
 static inline bool is_local(u64 at) { return without_owner(at) - LOCAL_BASE < WINDOW; }
 
