@@ -185,10 +185,12 @@ ALONE = {
     "invalid/local_before_the_first": "read of 4 bytes at `a[-1]`, 4 bytes before local `a`",
     "invalid/local_unsigned_index": "read of 4 bytes at `a[4294967295]`",
     "invalid/shared_unsigned_index": "read of 4 bytes at `s[4294967295]`",
+    "uninitialized/shuffled_by_name": "Give the variable that is passed to `__shfl_xor_sync`",
+    "uninitialized/result_of_a_lambda": "Return a value on every path through the lambda.",
 }
 
 
 @pytest.mark.parametrize("name", ALONE)
 def test_a_mistake_has_one_finding(name: str) -> None:
-    found = [f.message for f in trace(WATCH / f"{name}.cu").findings if f.severity != "info"]
-    assert len(found) == 1 and ALONE[name] in found[0], found
+    found = [f for f in trace(WATCH / f"{name}.cu").findings if f.severity != "info"]
+    assert len(found) == 1 and ALONE[name] in f"{found[0].message}; {found[0].hint}", found

@@ -39,7 +39,7 @@ from grader.simulator.diagnose.races import (
     WITHIN_WARP,
     Report,
 )
-from grader.simulator.ptx.model import Instruction, function_name
+from grader.simulator.ptx.model import Instruction, function_name, plain_name
 
 _LOADS = ("ld", "ldu", "tex", "tld4")
 _STRONG = frozenset(("volatile", "relaxed", "acquire", "mmio"))
@@ -56,6 +56,9 @@ it on all of them, and other lanes or the callee may ignore it.
 """
 _COMBINING = frozenset(("and", "or", "xor"))
 """What a setp does with another predicate, whatever its comparison says."""
+
+LAMBDA = "operator()"
+"""The name of a lambda's function."""
 
 MOST_TRACED = 1 << 18
 """The accesses that are recorded to see whether a thread passed a barrier by."""
@@ -262,6 +265,13 @@ def _passed(image: Image, raw: Raw, pc: int) -> set[int]:
     return set()
 
 
+def _source_name(symbol: str) -> str:
+    """The name of a function; where it is local to another, not that one's."""
+    if not symbol.startswith("_ZZ"):
+        return function_name(symbol)
+    return LAMBDA if "Ul" in symbol else plain_name(symbol)
+
+
 def returned_by(image: Image, pc: int) -> str:
     """The function whose result an instruction uses; empty if that is none, or not certain."""
     wanted, behind = set(sources(image.instructions[pc])), 0
@@ -270,7 +280,7 @@ def returned_by(image: Image, pc: int) -> str:
         if image.owner[k] != image.owner[pc]:
             break
         if behind and i.op.startswith("call"):
-            return function_name(i.operands[1].partition("@")[0]) if len(i.operands) > 1 else ""
+            return _source_name(i.operands[1].partition("@")[0]) if len(i.operands) > 1 else ""
         if i.op.startswith("ld.param") and "retval" in i.operands[1]:
             behind += not wanted.isdisjoint(targets(i))
         wanted -= set(targets(i))

@@ -17,6 +17,7 @@ from grader.simulator.core.run import Raw
 from grader.simulator.decode.memory import GLOBAL, LOCAL, SHARED
 from grader.simulator.decode.module import Image
 from grader.simulator.diagnose.confirmation import (
+    LAMBDA,
     explained,
     returned_by,
     without_library_races,
@@ -29,7 +30,6 @@ from grader.simulator.diagnose.messages import (
     abort_finding,
     barrier_finding,
     in_library,
-    lost_update_finding,
     memory_finding,
     signed_parameter_hint,
     tile_size_hint,
@@ -49,6 +49,7 @@ from grader.simulator.diagnose.races import (
     Report,
     Target,
     index_of,
+    lost_update_finding,
     race_finding,
 )
 from grader.simulator.diagnose.textures import object_finding, object_target, texel_index
@@ -176,7 +177,8 @@ class Explainer:
         kind = (self.image.shadowed or [])[number]
         variable = self.code.variables.used_local(self._line(pc), kind)
         if not variable and (callee := returned_by(self.image, pc)):
-            return Target("result", "", callee, "", 0, 0)
+            own = callee == LAMBDA or self.code.defines(callee)
+            return Target("result", "", callee, callee * own, 0, 0)
         name, declaration = (variable.name, variable.declaration) if variable else ("", "")
         return Target("local", name, name, declaration, 0, 0)
 

@@ -129,6 +129,12 @@ class KernelCode:
         """The branches of the source that only some threads enter."""
         return Branches(self.variables.tree)
 
+    def defines(self, name: str) -> bool:
+        """Whether the source defines a function of this name."""
+        from grader.compile.functions import function_line
+
+        return bool(function_line(self.variables.tree, name))
+
     @cached_property
     def lines(self) -> list[str]:
         """The lines of the source."""

@@ -14,14 +14,13 @@ import numpy as np
 from grader.compile.program import Parameter
 from grader.launch import Array, Dim3, Finding, Launch, OtherAccess, Severity
 from grader.simulator.core import bindings as c
+from grader.simulator.diagnose.confirmation import LAMBDA
 from grader.simulator.diagnose.races import (
     ATOMIC,
     BAD_FREE,
     FOREIGN_LOCAL,
     FREED,
     MISALIGNED,
-    OTHER_ATOMIC,
-    OTHER_STORE,
     PASSED_BY,
     READONLY,
     STORE,
@@ -144,24 +143,6 @@ def _uninitialized(r: Report) -> Finding:
     )
 
 
-def lost_update_finding(r: Report) -> Finding:
-    """The finding of a load and a store that another thread's write comes between."""
-    return Finding(
-        "lost-update",
-        "error",
-        f"updates of {r.target.space} `{r.target.element}` are lost: another thread writes it "
-        "between this thread's read and write",
-        space=r.target.space,
-        access="write",
-        variable=r.target.name,
-        other=OtherAccess(
-            r.line2, r.thread2, r.block2, access_word(r.has(OTHER_STORE), r.has(OTHER_ATOMIC))
-        ),
-        hint="A load and a store are two steps, and volatile does not change that. Use one atomic "
-        "such as atomicAdd, or take a lock around both.",
-    )
-
-
 def undefined_finding(r: Report) -> Finding:
     """The finding of a local variable, or a function's result, that is used and has no value."""
     t = r.target
@@ -171,10 +152,27 @@ def undefined_finding(r: Report) -> Finding:
     hint += " Declare it __shared__ if other threads fill it." if "] =" in t.extent else ""
     hint += f" {t.size_hint}" if t.size_hint else ""
     if t.space == "result":
-        why = f"the result of `{t.element}` is used, and was never given a value"
-        hint = f"Return a value on every path through `{t.element}`."
+        why, hint = _undefined_result(t.element, own=bool(t.extent))
     return Finding(
         "uninitialized-read", "error", why, space="local", access="read", variable=t.name, hint=hint
+    )
+
+
+def _undefined_result(name: str, *, own: bool) -> tuple[str, str]:
+    """The message and the hint of a function's result; `own`: of one in the source."""
+    if name.startswith("__shfl"):
+        return (
+            f"`{name}` returns the value of a lane whose variable has none",
+            f"Give the variable that is passed to `{name}` a value on every path before the call, "
+            "in every lane that is read.",
+        )
+    function = "the lambda" if name == LAMBDA else f"`{name}`"
+    why = f"the result of {function} is used, and was never given a value"
+    if own:
+        return why, f"Return a value on every path through {function}."
+    return why, (
+        f"Give all arguments of {function} a value before the call, and use its result only in "
+        "threads that it returns one to."
     )
 
 

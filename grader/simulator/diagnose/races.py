@@ -251,6 +251,24 @@ def race_finding(r: Report, hazard: str, gap: Gap | None, *, strays: bool = Fals
     )
 
 
+def lost_update_finding(r: Report) -> Finding:
+    """The finding of a load and a store that another thread's write comes between."""
+    return Finding(
+        "lost-update",
+        "error",
+        f"updates of {r.target.space} `{r.target.element}` are lost: another thread writes it "
+        "between this thread's read and write",
+        space=r.target.space,
+        access="write",
+        variable=r.target.name,
+        other=OtherAccess(
+            r.line2, r.thread2, r.block2, access_word(r.has(OTHER_STORE), r.has(OTHER_ATOMIC))
+        ),
+        hint="A load and a store are two steps, and volatile does not change that. Use one atomic "
+        "such as atomicAdd, or take a lock around both.",
+    )
+
+
 def access_word(store: bool, atomic: bool) -> Access:
     """The word for an access in messages."""
     return "atomic" if atomic else "write" if store else "read"
