@@ -14,7 +14,7 @@ import pytest
 from grader.compile.program import Parameter, Program
 from grader.compile.source import compile_source
 from grader.launch import Array, Dim3, Finding, Launch, Scalar
-from grader.simulator.diagnose.messages import signed_parameter_hint, tile_size_hint
+from grader.simulator.diagnose.sizes import signed_parameter_hint, tile_size_hint
 from grader.simulator.simulate import simulate
 from tests.simulator.test_watch import WATCH, trace
 
@@ -185,6 +185,8 @@ ALONE = {
     "invalid/local_before_the_first": "read of 4 bytes at `a[-1]`, 4 bytes before local `a`",
     "invalid/local_unsigned_index": "read of 4 bytes at `a[4294967295]`",
     "invalid/shared_unsigned_index": "read of 4 bytes at `s[4294967295]`",
+    "invalid/constant_written": "write to `table` (128 bytes), which is constant",
+    "uninitialized/padding_hashed": "the padding behind `p.c` is used",
     "uninitialized/shuffled_by_name": "Give the variable that is passed to `__shfl_xor_sync`",
     "uninitialized/result_of_a_lambda": "Return a value on every path through the lambda.",
 }
@@ -194,3 +196,16 @@ ALONE = {
 def test_a_mistake_has_one_finding(name: str) -> None:
     found = [f for f in trace(WATCH / f"{name}.cu").findings if f.severity != "info"]
     assert len(found) == 1 and ALONE[name] in f"{found[0].message}; {found[0].hint}", found
+
+
+FIRST = {
+    "transactions/bulk_copy_from_odd_address": "misaligned read of 16 bytes in global `in`",
+    "transactions/bulk_copy_of_odd_size": "a bulk copy of 260 bytes to shared `s`",
+    "uninitialized/pointer_from_malloc": "which belongs to no buffer",
+}
+
+
+@pytest.mark.parametrize("name", FIRST)
+def test_an_invalid_access_says_which_and_why(name: str) -> None:
+    found = [f for f in trace(WATCH / f"{name}.cu").findings if f.kind == "invalid-access"]
+    assert len(found) == 1 and FIRST[name] in found[0].message, found

@@ -31,8 +31,6 @@ from grader.simulator.diagnose.messages import (
     barrier_finding,
     in_library,
     memory_finding,
-    signed_parameter_hint,
-    tile_size_hint,
     undefined_finding,
 )
 from grader.simulator.diagnose.places import Gap
@@ -52,6 +50,7 @@ from grader.simulator.diagnose.races import (
     lost_update_finding,
     race_finding,
 )
+from grader.simulator.diagnose.sizes import signed_parameter_hint, tile_size_hint
 from grader.simulator.diagnose.textures import object_finding, object_target, texel_index
 from grader.simulator.diagnose.variables import (
     Shape,
@@ -383,9 +382,12 @@ def fold(findings: Iterable[Finding]) -> tuple[Finding, ...]:
 def merge_findings(debug: tuple[Finding, ...], other: tuple[Finding, ...]) -> tuple[Finding, ...]:
     """The debug variant's findings, and those that only the other variant has.
 
-    Where the debug variant names the variable that a line accesses, the other knows no more.
+    Where the debug variant names the variable that a line accesses, the other knows no more. The
+    compiler puts a trap without a line where it proves such an error.
     """
     known = {(f.kind, f.severity, f.variable) for f in debug}
     named = {(f.kind, f.line) for f in debug if f.variable}
+    if any(f.severity == "error" for f in debug):
+        named.add(("launch-failure", 0))
     new = (f for f in other if (f.kind, f.severity, f.variable) not in known)
     return debug + tuple(f for f in new if f.variable or (f.kind, f.line) not in named)

@@ -6,13 +6,7 @@ the Finding has in its fields; each hint is a fix in the imperative.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable
-
-import numpy as np
-
-from grader.compile.program import Parameter
-from grader.launch import Array, Dim3, Finding, Launch, OtherAccess, Severity
+from grader.launch import Finding, OtherAccess, Severity
 from grader.simulator.core import bindings as c
 from grader.simulator.diagnose.confirmation import LAMBDA
 from grader.simulator.diagnose.races import (
@@ -21,16 +15,14 @@ from grader.simulator.diagnose.races import (
     FOREIGN_LOCAL,
     FREED,
     MISALIGNED,
+    ODD_SIZE,
     PASSED_BY,
     READONLY,
     STORE,
     Report,
     access_word,
 )
-
-_UNSIGNED = {"uint8": "unsigned char", "uint16": "unsigned short"}
-_SIGNED = {"uint8": frozenset({"char", "int8_t"}), "uint16": frozenset({"short", "int16_t"})}
-"""The words of signed C types that have the size of an unsigned dtype."""
+from grader.simulator.ptx.debug_info import PADDING
 
 _NULL_PAGE = 4096
 """Bytes: an address below this is an element of a null pointer."""
@@ -41,54 +33,6 @@ _TRAPS = {
     3: "a barrier number or thread count that the hardware does not support",
     5: "more than 65,536 asynchronous copies of one warp wait to complete",
 }
-
-
-def tile_size_hint(name: str, dims: tuple[int, ...], block: Dim3) -> str:
-    """The fix for a shared array whose size does not match the block.
-
-    Args:
-        name: the array's name.
-        dims: its extents in elements, slowest first.
-        block: the block's extents in threads, x first.
-
-    Returns a text for an array that is smaller than the block in every dimension, or larger by the
-    same integer factor in every dimension. Otherwise empty: an array or block of one dimension, or
-    a tile with a halo or padding, says nothing about a mistake.
-    """
-    threads = tuple(reversed(block))[-len(dims) :]
-    if len(dims) not in (2, 3) or min(threads) < 2:
-        return ""
-    smaller = all(d < t for d, t in zip(dims, threads, strict=True))
-    factors = {d / t for d, t in zip(dims, threads, strict=True)}
-    larger = len(factors) == 1 and all(k > 1 and k == int(k) for k in factors)
-    if not smaller and not larger:
-        return ""
-    sizes = f"`{name}` has {_by(dims)} elements, but the block has {_by(threads)} threads."
-    alternative = "" if smaller else ", or let each thread fill several elements"
-    return f"{sizes} Give the tile the size of the block{alternative}."
-
-
-def signed_parameter_hint(parameters: Iterable[Parameter], launch: Launch) -> str:
-    """The fix for a parameter whose signed type reads elements of this launch as negative numbers.
-
-    Returns an empty text when there is no such parameter.
-    """
-    for parameter, array in zip(parameters, launch.args, strict=False):
-        if not isinstance(array, Array) or array.data is None or array.dtype not in _UNSIGNED:
-            continue
-        words = set(re.findall(r"\w+", parameter.type))
-        half = int(np.iinfo(array.dtype).max) // 2 + 1
-        if words & _SIGNED[array.dtype] and "unsigned" not in words and np.any(array.data >= half):
-            return (
-                f"`{parameter.name}` has the signed type `{parameter.type}` but holds "
-                f"{array.dtype} values: elements of {half} and above are read as negative numbers. "
-                f"Declare it with `{_UNSIGNED[array.dtype]}`."
-            )
-    return ""
-
-
-def _by(extents: tuple[int, ...]) -> str:
-    return " x ".join(map(str, extents))
 
 
 def memory_finding(r: Report, *, in_loop: bool = False, sign_hint: str = "") -> Finding:
@@ -151,6 +95,9 @@ def undefined_finding(r: Report) -> Finding:
     hint += f" For example, declare it as `{t.extent}`." if t.extent else ""
     hint += " Declare it __shared__ if other threads fill it." if "] =" in t.extent else ""
     hint += f" {t.size_hint}" if t.size_hint else ""
+    if t.element.startswith(PADDING):
+        why = f"the {PADDING}`{t.element.removeprefix(PADDING)}` is used, and has no value"
+        hint = f"Use the members, not the bytes between them, or fill `{t.name}` with memset first."
     if t.space == "result":
         why, hint = _undefined_result(t.element, own=bool(t.extent))
     return Finding(
@@ -186,9 +133,14 @@ def _invalid(r: Report, own: str, in_loop: bool, sign_hint: str) -> tuple[str, s
             "Pass the value, or put the variable into shared or global memory. Each thread has its "
             "own local memory: through this pointer it accesses its own, not the other thread's.",
         )
-    if r.has(MISALIGNED):
+    if r.has(ODD_SIZE):
         return (
-            f"misaligned {own} of {bytes_} in {t.space} {whole}".rstrip(),
+            f"a bulk copy of {bytes_} to {t.space} {whole}: it copies a multiple of 16 bytes only",
+            "Copy a multiple of 16 bytes, and the rest with ordinary loads and stores.",
+        )
+    if r.has(MISALIGNED) and (t.name or t.space in ("local", "shared")):
+        return (
+            f"misaligned {own} of {bytes_} in {t.space} {whole or 'memory'}",
             f"Use an address that is a multiple of {r.bytes} for an access of {bytes_}.",
         )
     if r.has(READONLY):

@@ -40,6 +40,7 @@ HEAP, IN_FLIGHT, BAD_FREE, BLOCK_SCOPE, MIXED_SIZE, UNWAITED, STALE_CACHE, FOREI
 IMAGE_OBJECT, TEXTURE_CACHE = 1 << 20, 1 << 21
 PASSED_BY = 1 << 22
 """Of an early exit: the thread executed what is behind the barrier. The core does not set it."""
+ODD_SIZE = 1 << 23
 UNUSUAL = SAME_VALUE | SAME_INSTRUCTION | WITHIN_WARP | ACROSS_BLOCKS
 """A race with none of these flags is between two warps of a block and about different values."""
 

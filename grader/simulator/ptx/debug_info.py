@@ -26,6 +26,7 @@ _COUNT, _OFFSET, _LINE, _TYPE = 0x37, 0x38, 0x3B, 0x49
 _ADDRESS, _PLUS = 0x03, 0x23
 _POINTERS = (0x0F, 0x10)
 _INLINED, _LOW, _HIGH, _CALL_FILE, _CALL_LINE = 0x1D, 0x11, 0x12, 0x58, 0x59
+PADDING = "padding behind "
 _MAX_TYPE_DEPTH = 16
 """Types within types that are followed."""
 
@@ -121,8 +122,12 @@ class LocalVariables:
         )
 
     def element(self, v: LocalVariable, offset: int) -> str:
-        """The element or member at a byte of the frame, such as `acc[2]` or `p.y`."""
-        return v.name + self._path(v.type, offset - v.offset, 0)
+        """The element or member at a byte of the frame, such as `acc[2]` or `p.y`.
+
+        The bytes between two members are PADDING and the first of them.
+        """
+        path = v.name + self._path(v.type, offset - v.offset, 0)
+        return PADDING + path.rstrip("+") if path.endswith("+") else path
 
     def size(self, number: int, depth: int) -> int:
         """The bytes of a type; 0 when not known."""
@@ -168,6 +173,9 @@ class LocalVariables:
         if entry.tag not in _AGGREGATES or not members or members[-1].name.startswith("__"):
             return ""
         member = members[-1]
+        size = self.size(member.number(_TYPE), depth + 1)
+        if size and offset - member.number(_OFFSET) >= size:
+            return f".{member.name}+"
         inner = self._path(member.number(_TYPE), offset - member.number(_OFFSET), depth + 1)
         return f".{member.name}{inner}"
 

@@ -184,6 +184,19 @@ static bool copy_row(Warp *w, const Insn *i, u64 from, u64 to, u32 barrier) {
   return true;
 }
 
+/* Announces why a copy cannot run: its target, its source or its size is no multiple of 16. */
+static void announce_odd(Warp *w, const Insn *i, u32 lane, u64 from, u64 to, u32 bytes) {
+  Insn access = {.pc = i->pc, .size = LONGEST, .count = 1, .space = SHARED};
+  if (to & (LONGEST - 1)) {
+    announce_invalid(w, &access, lane, to, LONGEST, MISALIGNED | STORE);
+  } else if (from & (LONGEST - 1)) {
+    access.space = GLOBAL;
+    announce_invalid(w, &access, lane, from, LONGEST, MISALIGNED);
+  } else {
+    announce_invalid(w, &access, lane, to, bytes, ODD_SIZE | STORE);
+  }
+}
+
 /* cp.async.bulk from global to shared memory: the mbarrier tracks the copy, and what it waits for is less by
  * its bytes when it is complete. The simulated copy is complete at once, and other threads see it after
  * they waited. a: destination; b: source; c: bytes; e: mbarrier; imm: displacements of the destination and,
@@ -197,7 +210,7 @@ void ptx_cp_async_bulk(Warp *w, const Insn *i) {
     u64 barrier = address(w, i->e, 4u << (i->mode >> 2 & 1), l) + (u64)(i->imm >> 32);
     u64 odd = (to | from | bytes) & (LONGEST - 1);
     set_mask(w, 1u << l);
-    if (odd) announce_invalid(w, i, l, to & (LONGEST - 1) ? to : from & (LONGEST - 1) ? from : to + bytes, LONGEST, MISALIGNED);
+    if (odd) announce_odd(w, i, l, from, to, bytes);
     while (!odd && done < bytes && copy_row(w, i, from + done, (u32)to + done, (u32)barrier)) done += LONGEST;
     complete_transaction(w, i, barrier, bytes);
   }
