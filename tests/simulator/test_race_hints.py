@@ -32,6 +32,13 @@ HINTS = {
     ),
     "if_of_some_threads_around_both": ("s", "RAW", "but outside the branch of line 6,"),
     "if_of_the_block_around_both": ("s", "RAW", "Put __syncthreads() between line 7 and line 8."),
+    "atomic_maximum_read_plainly": ("m", "WAR", "Read it with an atomic too"),
+    "loop_without_barriers": (
+        "s",
+        "RAW",
+        "Put __syncthreads() between line 9 and line 10, and after line 10, before the next",
+    ),
+    "library_memory_of_two_warps": ("memory", "WAW", "Give each warp or block"),
     "condition_reads_it": ("m", "WAR", "Put __syncthreads() before the `if` of line 8,"),
     "shared_waw": ("s", "WAW", "Check the index"),
 }

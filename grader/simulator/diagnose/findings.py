@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import replace
 from functools import cached_property, partial
 from math import prod
@@ -19,6 +19,7 @@ from grader.simulator.decode.module import Image
 from grader.simulator.diagnose.confirmation import (
     LAMBDA,
     explained,
+    fold,
     returned_by,
     without_library_races,
     without_strays,
@@ -333,7 +334,9 @@ class Explainer:
     def _gap(self, r: Report) -> Gap | None:
         """Where a barrier is missing; None where no barrier can help."""
         gap = self._lines_apart(r)
-        return gap and self.code.branches.placed(gap, r.target.name)
+        instructions = self.image.instructions
+        library = all(pc < len(instructions) and instructions[pc].via for pc in (r.pc, r.pc2))
+        return gap and self.code.branches.placed(gap, r.target.name, library=library)
 
     def _lines_apart(self, r: Report) -> Gap | None:
         """The lines that a barrier is missing between; None where no barrier can help."""
@@ -344,7 +347,9 @@ class Explainer:
             return None
         named = self.code.order.has_partial_barriers
         if not (r.has(STORE) and r.has(OTHER_STORE)) or self.code.order.follows(r.pc2, r.pc):
-            return Gap(r.line2, r.line, r.pc > r.pc2, named)
+            forward = r.pc > r.pc2
+            both = not forward and r.line != r.line2 and self.code.order.follows(r.pc, r.pc2)
+            return Gap(r.line2, r.line, forward, named, both)
         if self.code.order.follows(r.pc, r.pc2):
             return Gap(r.line, r.line2, r.pc2 > r.pc, named)
         return None
@@ -365,29 +370,3 @@ def _allocation(offset: int, size: int) -> Target:
     """Memory from the device's malloc; `size` is 0 when it is not known."""
     extent = f"{size} bytes" if size else "an allocation"
     return Target("global", "memory from malloc", "memory from malloc", extent, offset, size)
-
-
-def fold(findings: Iterable[Finding]) -> tuple[Finding, ...]:
-    """Fold findings of the same kind, place, partner and variable into one with their sum."""
-    kept: dict[object, Finding] = {}
-    for f in findings:
-        partner = (f.other.line, f.other.access) if f.other else None
-        key = (f.kind, f.severity, f.line, partner, f.variable, f.hazard, f.access, f.space)
-        old = kept.get(key)
-        kept[key] = f if old is None else replace(old, count=old.count + f.count)
-    rank = {"error": 0, "warning": 1, "info": 2}
-    return tuple(sorted(kept.values(), key=lambda f: (rank[f.severity], f.line)))
-
-
-def merge_findings(debug: tuple[Finding, ...], other: tuple[Finding, ...]) -> tuple[Finding, ...]:
-    """The debug variant's findings, and those that only the other variant has.
-
-    Where the debug variant names the variable that a line accesses, the other knows no more. The
-    compiler puts a trap without a line where it proves such an error.
-    """
-    known = {(f.kind, f.severity, f.variable) for f in debug}
-    named = {(f.kind, f.line) for f in debug if f.variable}
-    if any(f.severity == "error" for f in debug):
-        named.add(("launch-failure", 0))
-    new = (f for f in other if (f.kind, f.severity, f.variable) not in known)
-    return debug + tuple(f for f in new if f.variable or (f.kind, f.line) not in named)

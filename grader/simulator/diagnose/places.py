@@ -34,7 +34,7 @@ _ACCESSES = {"RAW": ("write", "read"), "WAR": ("read", "write")}
 _MAX_CALLS = 4
 """Calls within calls that are followed."""
 
-Kind = Literal["between", "condition", "branches", "waiting", "branch", "loop", "caller"]
+Kind = Literal["between", "condition", "branches", "waiting", "library", "branch", "loop", "caller"]
 
 
 @dataclass(frozen=True)
@@ -46,6 +46,7 @@ class Gap:
         then: the line that runs after it.
         forward: whether the second access follows in the code, not in the loop's next iteration.
         named: whether the kernel has barriers for some threads of a block.
+        both: whether, of one not `forward`, the second line also runs before the first.
         kind: what is between the lines or around them: `condition`, the first is the condition of
             a branch with the second; `branches`, each is in another branch, and `waiting`, the
             first of them waits in its branch; `branch`, `loop` and `caller`, only some threads
@@ -57,6 +58,7 @@ class Gap:
     then: int
     forward: bool
     named: bool = False
+    both: bool = False
     kind: Kind = "between"
     line: int = 0
 
@@ -67,16 +69,20 @@ class Branches:
     def __init__(self, tree: Tree) -> None:
         self.tree = tree
 
-    def placed(self, gap: Gap, name: str) -> Gap:
+    def placed(self, gap: Gap, name: str, *, library: bool) -> Gap:
         """The gap with what is between its lines or around them.
 
         Args:
             gap: the gap.
             name: the variable that both lines access.
+            library: whether both accesses are in a library's code.
         """
         pairs = [(a, b) for a in self._uses(gap.first, name) for b in self._uses(gap.then, name)]
         if gap.named or not pairs:
             return gap
+        loops = [node for node, _ in _upward(pairs[0][0]) if node.kind in _LOOPS]
+        if library and gap.first == gap.then and not loops:
+            return replace(gap, kind="library", line=gap.first)
         for a, b in pairs:
             if (between := self._between(gap, a, b)) is not None:
                 return between
@@ -221,6 +227,11 @@ def barrier_advice(gap: Gap, hazard: str, *, warp: bool) -> str:
             "after the access, and the reader wait for it before its own, each with "
             "__threadfence_block() between the two."
         )
+    if gap.kind == "library":
+        return (
+            f"Line {gap.line} calls a library whose threads share this memory within one call. "
+            "Give each warp or block that makes the call, and each call, memory of its own."
+        )
     place = _place(gap, hazard)
     if warp or gap.kind == "between":
         return f"Put {barrier} {place}."
@@ -248,4 +259,5 @@ def _place(gap: Gap, hazard: str) -> str:
     if first == then and gap.forward:
         what = {"RAW": "the write and the read", "WAR": "the read and the write"}
         return f"between {what.get(hazard, 'the two writes')} in line {first}"
-    return f"after line {first}, before the next iteration of the loop reaches line {then}"
+    again = f"between line {then} and line {first}, and " if gap.both else ""
+    return f"{again}after line {first}, before the next iteration of the loop reaches line {then}"

@@ -296,6 +296,7 @@ def _circumstance(r: Report) -> str:
 
 
 def _fix(r: Report, hazard: str, gap: Gap | None, strays: bool) -> str:
+    atomic = r.has(ATOMIC) or r.has(OTHER_ATOMIC)
     across, no_barrier = r.has(ACROSS_BLOCKS), gap is None or r.has(ACROSS_BLOCKS)
     if r.has(IN_FLIGHT):
         return (
@@ -334,6 +335,11 @@ def _fix(r: Report, hazard: str, gap: Gap | None, strays: bool) -> str:
             "orders blocks. Read it in a second launch, or after an atomic that signals the write; "
             "the writer calls __threadfence() before that atomic, and the reader after it."
         )
+    if across and atomic and hazard != "WAW":
+        return (
+            f"Blocks read and update {_subject(r)} in no defined order, and no barrier orders "
+            "blocks. Read it with an atomic too, such as atomicAdd of 0, or in a second launch."
+        )
     if across:
         return (
             f"Blocks access {_subject(r)} in no defined order, and no barrier orders blocks. Let "
@@ -350,6 +356,8 @@ def _fix(r: Report, hazard: str, gap: Gap | None, strays: bool) -> str:
             "an atomic such as atomicAdd, or give each thread its own element."
         )
     advice = barrier_advice(gap, hazard, warp=r.has(WITHIN_WARP))
+    if gap.kind == "library":
+        return advice
     if hazard != "WAW":
         return f"{_not_ordered(r, hazard)} {advice}"
     if gap.kind != "between":
