@@ -144,3 +144,18 @@ extern "C" __global__ void a_stack(int* y) {
     y[0] = sum;
   }
 }
+// kernel flag_after_a_barrier_of_two_warps grid 1 block 96
+// out y int32 = np.repeat([1, 2], [64, 32])
+__device__ int passed;
+extern "C" __global__ void flag_after_a_barrier_of_two_warps(int* y) {
+  int t = threadIdx.x;
+  if (t < 64) {
+    asm volatile("bar.sync 1, 64;" ::: "memory");
+    if (t == 0) atomicExch(&passed, 1);
+    y[t] = 1;
+  } else {
+    while (atomicAdd(&passed, 0) == 0) {
+    }
+    y[t] = 2;
+  }
+}

@@ -65,7 +65,7 @@ static void reduce(Cta *c, u32 id) {
       for (u32 t = 0; t < w->waits; t++) {
         const Wait *x = &w->wait[t];
         u32 kind = x->kind & BAR_KIND;
-        if (x->membership || x->id != id || kind < BAR_RED_POPC) continue;
+        if (!leaves_barrier(x, id) || kind < BAR_RED_POPC) continue;
         const BasicBlock *b = &w->launch->block[x->basic];
         w->bank[0] = w->arena + w->frame[x->frame].registers;
         if (pass == 0) {
@@ -83,17 +83,21 @@ static void reduce(Cta *c, u32 id) {
     }
 }
 
-/* The threads that wait at a barrier; `counted`: whole warps count as 32, as on the hardware. */
+/* The threads that wait at a barrier, and leave when it is complete: warps in their order, until they are as
+ * many as it wants. `counted`: whole warps count as 32, as on the hardware, and so does who only arrived. */
 typedef struct { u32 threads, counted, want; bool any, reduces; } Tally;
 
 static Tally tally(Cta *c, u32 id) {
-  Tally t = {.any = false};
+  Tally t = {.counted = c->arrived[id]};
   for (u32 k = 0; k < c->warps; k++) {
     Warp *w = &c->warp[k];
+    bool leave = !t.any || !t.want || t.counted < t.want;
     u32 here = 0;
     for (u32 n = 0; n < w->waits; n++) {
-      const Wait *x = &w->wait[n];
+      Wait *x = &w->wait[n];
       if (x->membership || x->id != id) continue;
+      x->leaves = leave;
+      if (!leave) continue;
       if (!t.any) t.want = x->want;
       t.any = true;
       t.reduces |= (x->kind & BAR_KIND) >= BAR_RED_POPC;
@@ -110,7 +114,7 @@ static void release_threads(Cta *c, u32 id) {
     Warp *w = &c->warp[k];
     for (u32 n = w->waits; n-- > 0;) {
       Wait x = w->wait[n];
-      if (x.membership || x.id != id) continue;
+      if (!leaves_barrier(&x, id)) continue;
       drop_wait(w, n);
       make_runnable(w, x.frame, x.block, x.mask);
     }
@@ -118,7 +122,8 @@ static void release_threads(Cta *c, u32 id) {
   c->arrived[id] = 0;
 }
 
-/* Releases the threads of every barrier that is complete. False when none is. */
+/* Releases the threads of every barrier that is complete. False when none is. A barrier of as many threads as
+ * it wants is complete for those alone: only one that the whole block left orders all. */
 bool release_barriers(Cta *c) {
   bool any = false;
   u32 alive = 0, ids = 0;
@@ -132,7 +137,7 @@ bool release_barriers(Cta *c) {
     u32 id = first_lane(ids);
     Tally t = tally(c, id);
     bool all = t.threads == alive, full = all && (!t.want || t.threads == c->nthreads);
-    if (t.want ? t.counted + c->arrived[id] < t.want : !all) continue;
+    if (t.want ? t.counted < t.want : !all) continue;
     if (t.reduces) reduce(c, id);
     c->barriers++;
     announce_barrier_completed(c, id, full && !c->arrived[id]);

@@ -176,6 +176,7 @@ enum Outcome run_cta(Worker *k, Cta *c, u64 slice) {
     }
     c->time += longest; /* the warps ran at the same time */
     if (turning) {
+      if (waiting) release_barriers(c); /* of some threads: others may wait in a loop for what these do next */
       if (c->steps > until || (c->timed && n->may_wait)) return ROTATE;
       continue;
     }

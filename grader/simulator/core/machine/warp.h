@@ -22,8 +22,10 @@ typedef struct {
   u32 call;
 } Frame;
 
-/* Lanes that wait: at a barrier, or for the other lanes of a member mask. */
-typedef struct { u32 mask, frame, block, pc, id, kind, want, membership, basic; } Wait;
+/* Lanes that wait: at a barrier, or for the other lanes of a member mask. `leaves`: among those with whom the
+ * barrier is complete; others may wait at it for its next time. */
+typedef struct { u32 mask, frame, block, pc, id, kind, want, membership, basic, leaves; } Wait;
+static inline bool leaves_barrier(const Wait *x, u32 id) { return !x->membership && x->id == id && x->leaves; }
 
 /* Watches the lanes of one loop, from one visit of its header to another: see endless.c. */
 typedef struct {

@@ -35,7 +35,7 @@ static Places places_at(const Cta *c, u32 id) {
   for (u32 k = 0; k < c->warps; k++)
     for (u32 n = 0; n < c->warp[k].waits; n++) {
       const Wait *x = &c->warp[k].wait[n];
-      if (x->membership || x->id != id) continue;
+      if (!leaves_barrier(x, id)) continue;
       p.counted |= x->want != 0;
       if (!p.first) {
         p.first = x;
@@ -71,7 +71,7 @@ static void note_passed(Cta *c, u32 id) {
     Passed *p = &passed_of(c)[k];
     for (u32 n = c->warp[k].waits; n-- > 0;) {
       const Wait *x = &c->warp[k].wait[n];
-      if (x->membership || x->id != id) continue;
+      if (!leaves_barrier(x, id)) continue;
       u32 mask = x->mask, left = x->pc + 1, all = p->all, *lane = p->lane;
       p->all = mask == c->warp[k].valid ? left : 0;
       if (p->all) continue;

@@ -217,7 +217,7 @@ static void each_waiting(Cta *c, u32 id, void (*f)(Warp *, Gathered *, u32)) {
   for (u32 x = 0; x < c->warps; x++)
     for (u32 n = 0; n < c->warp[x].waits; n++) {
       const Wait *t = &c->warp[x].wait[n];
-      if (!t->membership && t->id == id) f(&c->warp[x], &order_of(c)->gathered[id], t->mask);
+      if (leaves_barrier(t, id)) f(&c->warp[x], &order_of(c)->gathered[id], t->mask);
     }
 }
 

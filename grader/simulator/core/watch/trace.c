@@ -38,7 +38,7 @@ static void add_mbarrier(Warp *w, const Insn *i, const u32 *offset) {
   add_records(w, i, &shared, offset, sizeof(u64));
 }
 
-/* All threads that wait at the barrier arrive and leave. */
+/* All threads that complete the barrier arrive and leave. */
 static void add_barrier(Cta *c, u32 id, bool full) {
   (void)full;
   u64 number = c->worker->launch->traced;
@@ -46,7 +46,7 @@ static void add_barrier(Cta *c, u32 id, bool full) {
     for (u32 x = 0; x < c->warps; x++)
       for (u32 n = 0; n < c->warp[x].waits; n++) {
         const Wait *t = &c->warp[x].wait[n];
-        if (t->membership || t->id != id) continue;
+        if (!leaves_barrier(t, id)) continue;
         add_events(&c->warp[x], t->mask, pass ? BARRIER_LEFT : BARRIER_ARRIVED, id, (u32)number);
       }
 }
