@@ -156,7 +156,7 @@ def with_simulation(gpu: Trace, simulate: Callable[[], tuple[Trace, ...]]) -> Tr
         (sim,) = simulate()
     except (LabFault, MachineFault) as fault:
         return replace(gpu, findings=(*gpu.findings, _not_simulated(fault.what)))
-    if gpu.ended and any(finding.kind == "timeout" for finding in sim.errors):
+    if gpu.ended and not sim.ended and any(finding.kind == "timeout" for finding in sim.errors):
         return replace(
             gpu, findings=(*gpu.findings, _not_simulated("it takes longer than --limit"))
         )

@@ -18,12 +18,14 @@ out.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from math import prod
 
 import numpy as np
 from numpy.typing import NDArray
 
 from grader.launch import Array, Dim3, Finding, Launch, Trace
+from grader.simulator.core.bindings import LIMIT, TIMEOUT
 from grader.simulator.core.run import Machine, Raw
 from grader.simulator.decode.memory import HAS_NONCOHERENT
 
@@ -31,6 +33,9 @@ SAMPLE_KINDS = frozenset(
     {"race", "lost-update", "invalid-access", "uninitialized-read", "barrier-divergence"}
 )
 """The kinds of findings that a sample of the blocks can show."""
+
+ABORTS = frozenset({"timeout", "launch-failure"})
+"""The kinds of findings that end a run, which other orders can show beside SAMPLE_KINDS."""
 
 ROUNDING = 1e-4
 """The largest relative difference of floats that the order of atomic additions explains."""
@@ -87,6 +92,28 @@ def sample_trace(trace: Trace) -> Trace:
     """Keep what a sample can show: the findings of SAMPLE_KINDS, whether or not it ended."""
     findings = tuple(f for f in trace.findings if f.kind in SAMPLE_KINDS)
     return Trace("sim", findings, toolchain=trace.toolchain, seconds=trace.seconds)
+
+
+def found_in_order(raw: Raw, findings: Iterable[Finding]) -> tuple[Finding, ...]:
+    """Keep the findings that a run in another order adds to those of the usual one.
+
+    A run that reaches a limit may be slow in its order and no more, so that only a proven timeout
+    counts: a loop that repeats its values, or threads that all wait for each other.
+
+    Args:
+        raw: the run, the one that did not end if there are several.
+        findings: what was found in it.
+    """
+    limits = raw.reports["kind"] == LIMIT
+    limits |= (raw.reports["kind"] == TIMEOUT) & (raw.reports["extra"] == 0)
+    ends = ABORTS - {"timeout"} if limits.any() else ABORTS
+    return tuple(
+        replace(f, message=f"{f.message}, in another order of blocks and warps than the usual one")
+        if f.kind in ends
+        else f
+        for f in findings
+        if f.kind in SAMPLE_KINDS | ends
+    )
 
 
 def order_findings(

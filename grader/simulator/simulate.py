@@ -51,8 +51,8 @@ from grader.simulator.ptx.ptxas import contract, merge_loads, reduce_unused_atom
 from grader.simulator.schedules import (
     ORDER_STEPS,
     ORDERS,
-    SAMPLE_KINDS,
     communicates,
+    found_in_order,
     order_findings,
     sample_trace,
     sampled_blocks,
@@ -139,7 +139,7 @@ def simulate(
             trace = simulation.with_other_orders(trace, schedules)
         if trace.ended and table:
             trace = replace(trace, accesses=simulation.accesses())
-        if any(f.kind == "timeout" for f in trace.errors):
+        if not trace.ended and any(f.kind == "timeout" for f in trace.errors):
             allowed = max(allowed // TIMEOUT_SHARE, min(allowed, LEAST_STEPS))
         out.append(replace(trace, seconds={"run": time.perf_counter() - started}))
     return tuple(out)
@@ -240,8 +240,7 @@ class _Simulation:
         for schedule in range(1, count + 1):
             limits = replace(self.left(), schedule=schedule, steps=most)
             raw, found, _ = self.run(variants if schedules else variants[:1], limits)
-            found = tuple(f for f in found if f.kind in SAMPLE_KINDS)
-            findings = merge_findings(findings, found)
+            findings = merge_findings(findings, found_in_order(raw, found))
             others.append(raw)
         if schedules:
             names = tuple(p.name for p in kernel.parameters)

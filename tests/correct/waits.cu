@@ -159,3 +159,16 @@ extern "C" __global__ void flag_after_a_barrier_of_two_warps(int* y) {
     y[t] = 2;
   }
 }
+// kernel all_wait_for_a_long_computation grid 3 block 64
+// out y int32 = np.full(3, 6000)
+__device__ int finished;
+extern "C" __global__ void all_wait_for_a_long_computation(int* y) {
+  if (threadIdx.x == 0 && blockIdx.x == 1) {
+    int steps = 0;
+    for (unsigned x = 27; steps < 6000; steps++) x = x % 2 ? 3 * x + 1 : x / 2;
+    atomicExch(&finished, steps);
+  }
+  while (atomicAdd(&finished, 0) == 0) {
+  }
+  if (threadIdx.x == 0) y[blockIdx.x] = atomicAdd(&finished, 0);
+}

@@ -326,6 +326,15 @@ def abort_finding(r: Report) -> Finding:
             "the kernel does not end: it was still running this line when it reached its limit",
             hint="Check that the condition of the loop becomes false for every thread.",
         )
+    if r.kind == c.STANDSTILL:
+        return Finding(
+            "timeout",
+            "error",
+            "deadlock: the kernel does not end: every thread that has not returned waits in a loop "
+            "for another one",
+            hint="Let all threads take locks in the same order, and let none wait for another while "
+            "it has what that one waits for.",
+        )
     if r.kind == c.ASSERTION:
         condition = f"`{r.target.element}` " if r.target.element else ""
         return Finding(

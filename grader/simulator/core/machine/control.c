@@ -131,6 +131,7 @@ void start_warp(Warp *w, u32 function) {
   w->frames = w->arena_used = w->waits = w->exited = w->turns = w->picks = 0;
   w->steps = w->clock_steps = w->clock_reads = 0;
   start_loop_watch(w);
+  w->repetition.change = 0;
   memset(w->ran, 0, sizeof w->ran);
   /* What a variable without a value holds must not depend on the block that this worker ran before. */
   if (w->local) memset(w->local, 0, (size_t)LANES * w->local_room);
@@ -247,6 +248,7 @@ static void run_block(Warp *w, const BasicBlock *b, u32 number) {
   Worker *k = w->worker;
   k->visits[number]++;
   k->visit_lanes[number] += (u32)__builtin_popcount(w->mask);
+  w->repetition.ran |= w->mask;
   w->steps += b->steps;
   if (w->launch->work) add_steps(w, b->steps);
   for (; i < end; i++) {
@@ -301,6 +303,7 @@ static u32 pick_frame(Warp *w) {
 static u64 turn_of(const Warp *w) {
   const Launch *n = w->launch;
   u32 r = n->schedule ? mixed(n->schedule, w->cta->number * MAX_WARPS + w->index, w->turns) : 0;
+  if (n->schedule % ORDER_KINDS == ABREAST) return 1;
   return n->schedule ? 1 + r % (2u << (r >> 16) % 6) : STEPS_A_TURN;
 }
 

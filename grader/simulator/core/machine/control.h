@@ -8,6 +8,7 @@
 #define FUNCTION_BASE 0x050000000000ull
 #define FUNCTION_BYTES 16 /* apart: pointers to members use the lowest bit */
 enum { BAD_CALL = 1, BAD_TABLE, BAD_BARRIER, REFUSED, MANY_COPIES }; /* the `extra` of a TRAPPED report */
+enum { ORDER_KINDS = 8, ABREAST = 6, PATIENT = 7 }; /* a schedule's number modulo the first: see slice_of */
 enum Outcome { DONE, BLOCKED, ROTATE, STOPPED };
 
 /* block.c */
@@ -36,6 +37,8 @@ void fail(Warp *w, u32 kind, u32 pc, u32 extra);
 void start_loop_watch(Warp *w);
 bool find_endless(Warp *w, u32 frame, u32 block);
 bool abort_endless(Cta *c);
+void watch_repetition(Cta *c);
+bool repeats_itself(const Cta *c);
 
 /* barrier.c. In the kind of a Wait at a barrier, and in the flag of its basic block: */
 enum { BAR_SYNC = 0, BAR_ARRIVE = 1, BAR_RED_POPC = 2, BAR_RED_AND = 3, BAR_RED_OR = 4, BAR_KIND = 7,

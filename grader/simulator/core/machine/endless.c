@@ -4,7 +4,11 @@
  * decode/blocks.py), a lane that comes to the header with the same values twice, and stayed inside,
  * comes again forever. Now and then the warp watches one loop for some visits of its header. The
  * registers of addresses are compared as well, so that a loop that will leave an array is not ended
- * before it does. Lanes that never leave a loop no longer run; the block ends when no other can. */
+ * before it does. Lanes that never leave a loop no longer run; the block ends when no other can.
+ *
+ * Threads that wait for each other in loops are found in other orders than the usual one: while nothing
+ * changes that another warp may notice, each warp comes to a state that it was in before, and each of its
+ * lanes that can run has run since. Then all of them repeat the same forever. */
 #include <stdlib.h>
 #include <string.h>
 #include "machine/control.h"
@@ -122,4 +126,73 @@ bool abort_endless(Cta *c) {
     return true;
   }
   return false;
+}
+
+/* Looks begin after so many turns of blocks in which nothing changed; more state than this is not compared. */
+enum { QUIET = 64, MOST_STATE = 1 << 18 };
+
+static u64 hashed(u64 h, const void *from, size_t bytes) {
+  const u8 *p = from;
+  for (; bytes >= 8; bytes -= 8, p += 8) {
+    u64 x;
+    memcpy(&x, p, 8);
+    h = (h ^ x) * 0x9E3779B97F4A7C15ull;
+    h ^= h >> 32;
+  }
+  for (; bytes; bytes--) h = (h ^ *p++) * 0x9E3779B97F4A7C15ull;
+  return h;
+}
+
+/* A hash of all that decides what a warp does next, but for memory that others may change. False where there is
+ * too much of it, or copies are in flight. */
+static bool hash_of(const Warp *w, u64 *hash) {
+  u32 local = 0, params = 0;
+  for (u32 k = 0; k < w->frames; k++) {
+    const Function *fn = &w->launch->function[w->frame[k].function];
+    if (w->frame[k].local + fn->local > local) local = w->frame[k].local + fn->local;
+    if (w->frame[k].params + fn->params > params) params = w->frame[k].params + fn->params;
+  }
+  if (w->copies || w->arena_used + (u64)LANES * (local + params) > MOST_STATE) return false;
+  u64 h = hashed(w->exited, w->frame, w->frames * sizeof *w->frame);
+  h = hashed(h, w->wait, w->waits * sizeof *w->wait);
+  h = hashed(h, w->arena, w->arena_used);
+  for (u32 l = 0; local && l < LANES; l++) h = hashed(h, w->local + (size_t)l * w->local_room, local);
+  *hash = params ? hashed(h, w->params, (size_t)LANES * params) : h;
+  return true;
+}
+
+/* The lanes that can go on unless other warps do something. */
+static u32 running_lanes(const Warp *w) {
+  u32 lanes = live_lanes(w) & ~w->watch.endless;
+  for (u32 n = 0; n < w->waits; n++)
+    if (!w->wait[n].membership) lanes &= ~w->wait[n].mask;
+  return lanes;
+}
+
+/* At the end of a block's turn. The state that others are compared with is a newer one each time when twice as
+ * many were: the first ones may be on the way to the loop. */
+void watch_repetition(Cta *c) {
+  Worker *k = c->worker;
+  if (k->change != k->changes) k->quiet = 0;
+  k->change = k->changes;
+  if (k->quiet < QUIET) { k->quiet++; return; }
+  for (u32 x = 0; x < c->warps; x++) {
+    Warp *w = &c->warp[x];
+    Repetition *r = &w->repetition;
+    u64 now;
+    bool first = r->change != k->changes + 1;
+    if ((!first && r->repeats) || !hash_of(w, &now)) continue;
+    if (first) *r = (Repetition){.change = k->changes + 1};
+    r->repeats = !first && now == r->hash && !(running_lanes(w) & ~r->ran);
+    if (r->repeats || (++r->looks & (r->looks - 1))) continue;
+    r->hash = now;
+    r->ran = 0;
+  }
+}
+
+bool repeats_itself(const Cta *c) {
+  bool all = true;
+  for (u32 x = 0; x < c->warps && all; x++)
+    all = c->warp[x].repetition.repeats && c->warp[x].repetition.change == c->worker->changes + 1;
+  return all;
 }

@@ -17,7 +17,7 @@
 enum { RESIDENT = 132 }; /* the multiprocessors of an H100: so many blocks are always resident */
 enum { MAX_THREADS = 64, BLOCKS_A_LOOK = 16 };
 #define SHORT_SLICE (1u << 14) /* of blocks that may wait for each other */
-enum { LONG_TURN = 512, PATIENCE = 64, PATIENT = 7 };
+enum { LONG_TURN = 512, PATIENCE = 64 };
 
 /* The listeners to a launch, by event. */
 static Listeners listeners_to(const Launch *n) {
@@ -48,12 +48,20 @@ static u64 block_in_turn(const Launch *n, u64 x) {
 
 /* The steps that a block runs before the next block does. In other orders turns are short, so that a block
  * stops at any place; in half of the orders some are long, so that the rest overtake it there. In one of eight
- * they are so long that a block which waits for another a limited time gives up. */
+ * they are so long that a block which waits for another a limited time gives up; in another one all blocks run
+ * abreast, so that each takes its first lock before one takes its second. */
 static u64 slice_of(const Launch *n, u64 turn) {
   if (!n->may_wait) return UINT64_MAX / 2;
   u32 r = n->schedule ? mixed(n->schedule, 1, (u32)turn) : 0, most = LONG_TURN;
-  if (n->schedule % (PATIENT + 1) == PATIENT) most *= PATIENCE;
+  if (n->schedule % ORDER_KINDS == PATIENT) most *= PATIENCE;
+  if (n->schedule % ORDER_KINDS == ABREAST) return 1;
   return !n->schedule ? SHORT_SLICE : r & n->schedule & 1 ? most : 1u << r / 2 % 7;
+}
+
+static bool all_repeat(Cta *const *resident, const bool *busy) {
+  bool all = true;
+  for (u32 r = 0; r < RESIDENT && all; r++) all = !busy[r] || repeats_itself(resident[r]);
+  return all;
 }
 
 /* Every block in turn on one thread, in time slices when blocks may wait for each other. */
@@ -70,6 +78,7 @@ static void run_in_order(Worker *k) {
       if (!resident[at]) break;
       start_cta(resident[at], block_in_turn(n, next++));
       busy[at] = true;
+      k->changes++;
     }
     if (busy[at]) {
       enum Outcome o = is_late(k, BLOCKS_A_LOOK) ? STOPPED : run_cta(k, resident[at], slice_of(n, turn++));
@@ -78,7 +87,14 @@ static void run_in_order(Worker *k) {
         k->team->late = true;
         o = STOPPED;
       }
-      if (o == DONE) { busy[at] = false; done++; k->steps += resident[at]->steps; }
+      if (o == ROTATE && n->schedule) {
+        watch_repetition(resident[at]);
+        if (next == n->block_count && repeats_itself(resident[at]) && all_repeat(resident, busy)) {
+          abort_cta(resident[at], STANDSTILL);
+          o = STOPPED;
+        }
+      }
+      if (o == DONE) { busy[at] = false; done++; k->changes++; k->steps += resident[at]->steps; }
       if (o == STOPPED) k->steps += resident[at]->steps;
       if (o == DONE) continue;
     }

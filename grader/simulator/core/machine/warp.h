@@ -36,6 +36,9 @@ typedef struct {
   u32 endless, pc;              /* lanes that never leave a loop, and do not run; its branch back */
 } LoopWatch;
 
+/* Whether a warp repeats itself: see endless.c. Its state at one turn's end, and Worker.changes then, + 1. */
+typedef struct { u64 hash, change; u32 looks, ran; bool repeats; } Repetition;
+
 struct Warp {
   u8 *bank[4];                  /* registers, constants, special registers, (none) */
   u32 mask;                     /* active lanes */
@@ -60,6 +63,7 @@ struct Warp {
   struct AsyncCopy *copy;       /* copies in flight: see async_copy.c */
   u32 copies, copy_room, groups[LANES];
   LoopWatch watch;
+  Repetition repetition;
   u8 special[24 * 128] __attribute__((aligned(32)));
 };
 
@@ -83,6 +87,8 @@ struct Worker {
   u64 *visits, *visit_lanes;    /* by basic block: times and lanes */
   u64 *guarded;                 /* by pc, of instructions under a guard: lanes; when counting */
   u64 steps;
+  u64 changes, change;          /* what threads did that others may notice; at the last look of endless.c */
+  u32 quiet;                    /* turns since then */
   u64 timer;                    /* the last global time that was read */
   u64 heap_used; u32 buffer_room; /* heap.c */
   f64 deadline;                 /* on the clock of now() */

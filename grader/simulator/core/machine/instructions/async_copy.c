@@ -52,6 +52,7 @@ static void complete(Warp *w, AsyncCopy *f, u32 lanes) {
   set_mask(w, lanes);
   for (u32 l = 0; l < LANES; l++) offset[l] = lanes >> l & 1 ? f->offset[l] : fill;
   announce_copy_completed(w, f->insn, offset);
+  w->worker->changes++;
   for (u32 m = lanes; m; m &= m - 1) {
     u32 l = first_lane(m);
     memcpy(w->cta->shared + offset[l], f->data[l], f->insn->size);
@@ -142,6 +143,7 @@ void ptx_cp_async(Warp *w, const Insn *i) {
   u64 to[LANES];
   AsyncCopy *f = new_copy(w, i);
   if (!f) return;
+  w->worker->changes++;
   *f = (AsyncCopy){.insn = i};
   for (u32 l = 0; l < LANES; l++) {
     u32 n = i->flag ? SRC(u32, i->c)[l] : bytes;
@@ -179,6 +181,7 @@ static bool copy_row(Warp *w, const Insn *i, u64 from, u64 to, u32 barrier) {
   if (r.space == GLOBAL) announce_copy_read(w, &read, &r, from_offset, LONGEST);
   announce_copy_started(w, &write, offset);
   announce_copy_completed(w, &write, offset);
+  w->worker->changes++;
   memcpy(s.data + offset[0], r.data + from_offset[0], LONGEST);
   announce_copy_tracked(w, &write, lane, offset[0], barrier);
   return true;

@@ -63,6 +63,7 @@ void ptx_atom(Warp *w, const Insn *i) {
       u64 old = 0, b = register_lane(w, i->b, i->width, l), c = op == CAS ? register_lane(w, i->c, i->width, l) : 0;
       memcpy(&old, p, bytes);
       u64 now = updated(op, type, bytes, old, b, c);
+      w->worker->changes += memcmp(p, &now, bytes) != 0;
       memcpy(p, &now, bytes);
       if (!(i->e >> 16)) continue;
       set_register_lane(w, i->d, i->width, l, old);

@@ -28,6 +28,7 @@ static void end_turn_after(Warp *w, u64 steps) {
 /* Steps are counted by basic block: within one, the distance from the block's last read counts. */
 static u64 clock_now(Warp *w, const Insn *i) {
   Cta *c = w->cta;
+  w->worker->changes++;
   if (++w->clock_reads > READS) {
     u32 faster = w->clock_reads / READS;
     w->slept += (u64)CYCLES << (faster < FASTEST ? faster : FASTEST);

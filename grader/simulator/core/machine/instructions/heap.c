@@ -55,6 +55,7 @@ static u64 allocate(Warp *w, u64 size) {
   Buffer *b = &n->buffer[n->buffers];
   *b = (Buffer){.base = base, .size = size, .data = p};
   announce_allocated(w, b);
+  k->changes++;
   if (b->dead) {
     announce_freed(w, b);
     free(p);
@@ -76,6 +77,7 @@ static void release(Warp *w, const Insn *i, u32 lane, u64 at) {
     return;
   }
   announce_freeing(w, lane, b);
+  w->worker->changes++;
   w->worker->heap_used -= taken(b->size);
   announce_freed(w, b);
   free(b->data);

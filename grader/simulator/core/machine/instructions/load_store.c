@@ -224,6 +224,7 @@ static void store_any(Warp *w, const Insn *i, const Region *r, const u32 *offset
 static inline void store_group(Warp *w, const Insn *i, const Region *r, const u32 *offset, u32 bytes,
                                bool word) {
   announce_write(w, i, r, offset, bytes);
+  w->worker->changes += r->space != LOCAL;
   if (!word) {
     store_any(w, i, r, offset);
     return;

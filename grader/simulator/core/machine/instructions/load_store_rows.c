@@ -162,6 +162,7 @@ INLINE bool store(Warp *w, const Insn *i, u32 lanes, bool indexed) {
   for (u32 k = 1; k < LANES / lanes; k++)
     if (r.offset[k] <= last_of(&r, k - 1)) return false;
   announce_write_rows(w, i, &g, &r);
+  w->worker->changes++;
   for (u32 k = 0; k < LANES / lanes; k++) copy_row(g.data + r.offset[k], v + k * lanes, lanes);
   return true;
 }

@@ -18,6 +18,7 @@ typedef struct { char flags[8]; int width, precision, bytes; char kind; } Conver
 static void put(Print *p, const char *text, size_t n) {
   Launch *l = (Launch *)p->w->launch;
   u32 used = l->printed_bytes, room = used < l->printed_room ? l->printed_room - used : 0;
+  p->w->worker->changes++;
   memcpy(l->printed + (room ? used : 0), text, n < room ? n : room);
   l->printed_bytes = n > UINT32_MAX - used ? UINT32_MAX : used + (u32)n;
 }

@@ -71,6 +71,7 @@ static void access(Warp *w, const Insn *i, bool stores) {
     for (u32 l = 0; l < LANES; l++) offset[l] = inside >> l & 1 ? offset[l] : offset[first_lane(inside)];
     Region r = texels_of(w->launch, t);
     set_mask(w, inside);
+    w->worker->changes += stores;
     if (stores) announce_write(w, i, &r, offset, (u32)i->size * i->count);
     else announce_read(w, i, &r, offset, (u32)i->size * i->count);
     for (u32 m = inside; m; m &= m - 1) move(w, i, &r, first_lane(m), offset[first_lane(m)], stores);
