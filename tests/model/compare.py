@@ -98,6 +98,9 @@ def operations(machine: Machine, raw: Raw) -> list[Operation]:
 ALL_WAIT = (0, 1)
 """The barriers of kernels.py at which all threads of a block wait."""
 
+ORDERED = {"acquire", "release", "acq_rel"}
+"""The memory orders of an atomic that is no ticket: see `TICKET`."""
+
 FIRST = {"global": 0, "shared": 0xA5}
 """The bytes that the core puts into memory before a block runs."""
 
@@ -214,6 +217,6 @@ def _access(machine: Machine, row: object, thread: tuple[int, int], values: Memo
         narrow="cta" in parts,
         acquires=bool({"acquire", "acq_rel"} & set(parts)),
         releases=bool({"release", "acq_rel"} & set(parts)),
-        ticket=parts[0] == "atom" and "add" in parts,
+        ticket=parts[0] == "atom" and "add" in parts and not ORDERED & set(parts),
         text=text,
     )

@@ -12,8 +12,8 @@ contradict causality.
 
 There is one deliberate departure, `TICKET`. CUDA's own example of a last block draws a ticket with
 an atomic and reads what all blocks wrote after __syncthreads(), without a fence. An atomic that
-draws a ticket and the arrival at a barrier of all threads after it count as an acquire pattern, and
-the arrival as a fence.sc.
+draws a ticket, and states no order, and the arrival at a barrier of all threads after it count as
+an acquire pattern, and the arrival as a fence.sc.
 
 An mbarrier is an object in shared memory: an arrival is a read-modify-write of it, which releases
 unless it is relaxed; expect_tx and complete_tx are relaxed. A test_wait or try_wait is a read of

@@ -87,10 +87,11 @@ u32 failing_lanes(const Warp *w, const Insn *i, const Region *r, const u32 *offs
   return failing;
 }
 
-/* Its old value tells the thread how many came before; a loop that repeats it waits instead. */
+/* Its old value tells the thread how many came before; a loop that repeats it waits instead. Code that states an
+ * order is not written as CUDA's example is: there the order counts. */
 bool draws_ticket(const Insn *i) {
   u32 op = i->e & 255;
-  return i->e >> 16 && (op == ADD || op == INC || op == DEC) && !(i->flag & WAITING);
+  return i->e >> 16 && (op == ADD || op == INC || op == DEC) && !(i->flag & (WAITING | ACQUIRE | RELEASE));
 }
 
 /* flag: SCOPE_CTA, FENCE_SC. */
