@@ -301,40 +301,32 @@ def not_simulated(what: str) -> Finding:
     return Finding("missing-feature", "error", f"not simulated: {what}", hint=hint)
 
 
+_TIMEOUTS = {
+    (c.LIMIT, 0): (
+        "the simulation reached its time limit while the kernel was running this line",
+        "Check that the loop ends for every thread. If it does, launch fewer threads or a smaller "
+        "problem.",
+    ),
+    (c.TIMEOUT, 0): (
+        "the kernel does not end: it was still running this line when it reached its limit",
+        "Check that the condition of the loop becomes false for every thread.",
+    ),
+    (c.TIMEOUT, 1): (
+        "the kernel does not end: nothing that the condition of this loop depends on changes",
+        "Change a variable of the condition in each pass, so that every thread leaves the loop.",
+    ),
+    (c.STANDSTILL, 0): (
+        "deadlock: the kernel does not end: all threads that remain wait for others in loops",
+        "Let all threads take locks in the same order, and none wait for one that waits for it.",
+    ),
+}
+"""By the report's kind and `extra`: what ended the launch, and the hint."""
+
+
 def abort_finding(r: Report) -> Finding:
     """The finding of what ended the launch early: a limit, an assertion or a trap."""
-    if r.kind == c.LIMIT:
-        return Finding(
-            "timeout",
-            "error",
-            "the simulation reached its time limit while the kernel was running this line",
-            hint="Check that the loop ends for every thread. If it does, launch fewer threads or a "
-            "smaller problem.",
-        )
-    if r.kind == c.TIMEOUT and r.extra:
-        return Finding(
-            "timeout",
-            "error",
-            "the kernel does not end: nothing that the condition of this loop depends on changes",
-            hint="Change a variable of the condition in each pass, so that it becomes false for "
-            "every thread.",
-        )
-    if r.kind == c.TIMEOUT:
-        return Finding(
-            "timeout",
-            "error",
-            "the kernel does not end: it was still running this line when it reached its limit",
-            hint="Check that the condition of the loop becomes false for every thread.",
-        )
-    if r.kind == c.STANDSTILL:
-        return Finding(
-            "timeout",
-            "error",
-            "deadlock: the kernel does not end: every thread that has not returned waits in a loop "
-            "for another one",
-            hint="Let all threads take locks in the same order, and let none wait for another while "
-            "it has what that one waits for.",
-        )
+    if timeout := _TIMEOUTS.get((r.kind, r.extra)):
+        return Finding("timeout", "error", timeout[0], hint=timeout[1])
     if r.kind == c.ASSERTION:
         condition = f"`{r.target.element}` " if r.target.element else ""
         return Finding(
