@@ -43,28 +43,47 @@ ROUNDING = 1e-4
 
 STRONG_READS = frozenset(("volatile", "relaxed", "acquire", "mmio"))
 
-ORDERS = 8
+ORDERS = range(1, 9)
 """The other orders in which a kernel is run that waits, locks or frees."""
+
+FEW_ORDERS = (5, 6, 8)
+"""Those for a kernel in which atomics of several threads may interleave; in 6 all run abreast."""
 
 ORDER_STEPS = 2_000_000
 """The most warp instructions in the usual order of a launch that is run in other orders unasked."""
 
 
+def chosen_orders(machines: Sequence[Machine]) -> Sequence[int]:
+    """Choose the other orders for a kernel.
+
+    Args:
+        machines: the variants; in the last one, if it is the optimized one, an atomic on global
+            memory whose result is unused is a `red`.
+    """
+    if communicates(machines):
+        return ORDERS
+    drawn = [op for op in machines[-1].image.ops if op.startswith("atom.") and ".global." in op]
+    return FEW_ORDERS if len(drawn) > 1 else ()
+
+
 def communicates(machines: Sequence[Machine]) -> bool:
     """Whether threads of a kernel wait for each other, lock, or free memory that others may use.
 
-    Fences and scopes matter only where a thread uses the value of a strong load or an atomic: no
-    other access may see different values in another order, unless it races in every order.
+    Fences and scopes matter only where a thread uses the value of a strong load or an atomic, or
+    has a fence after an atomic: it acquires what others released there in some orders alone, even
+    if it ignores the value.
 
     Args:
-        machines: the variants; the last one has no atomics whose result is unused, if it is the
-            optimized one.
+        machines: as in `chosen_orders`.
     """
     images = [machine.image for machine in machines]
     if any(image.waits or "free" in image.runtime for image in images):
         return True
     orders = any(image.may_wait and image.sync & ~HAS_NONCOHERENT for image in images)
-    return orders and any(map(_observes, images[-1].ops))
+    ops = images[-1].ops
+    first = next((at for at, op in enumerate(ops) if op.startswith("red.")), len(ops))
+    acquires = any(op.startswith(("membar", "fence")) for op in ops[first:])
+    return orders and (acquires or any(map(_observes, ops)))
 
 
 def _observes(op: str) -> bool:

@@ -50,8 +50,7 @@ from grader.simulator.ptx.parser import parse
 from grader.simulator.ptx.ptxas import contract, merge_loads, reduce_unused_atomics
 from grader.simulator.schedules import (
     ORDER_STEPS,
-    ORDERS,
-    communicates,
+    chosen_orders,
     found_in_order,
     order_findings,
     sample_trace,
@@ -233,11 +232,11 @@ class _Simulation:
         variants, kernel = self.variants(), self.kernel
         if isinstance(variants, Finding) or kernel is None:
             return trace
-        asked = self.steps <= ORDER_STEPS and communicates([v.machine for v in variants])
-        count = schedules or (ORDERS if asked and not trace.errors else 0)
+        small = self.steps <= ORDER_STEPS and not trace.errors
+        asked = chosen_orders([v.machine for v in variants]) if small else ()
         most = min(self.limits.steps, ORDER_SHARE * self.steps + ORDER_STEPS // 10)
         others, findings = [], trace.findings
-        for schedule in range(1, count + 1):
+        for schedule in range(1, schedules + 1) if schedules else asked:
             limits = replace(self.left(), schedule=schedule, steps=most)
             raw, found, _ = self.run(variants if schedules else variants[:1], limits)
             findings = merge_findings(findings, found_in_order(raw, found))

@@ -7,7 +7,7 @@ import pytest
 
 from grader.compile.source import compile_source
 from grader.launch import Array, Finding, Launch
-from grader.simulator.schedules import communicates
+from grader.simulator.schedules import FEW_ORDERS, ORDERS, chosen_orders
 from grader.simulator.simulate import _decode_variants, simulate
 
 LAST_ONE_WINS = b"""\
@@ -90,6 +90,16 @@ extern "C" __global__ void last_block(int* out) {
     __threadfence();
     if (threadIdx.x == 0 && atomicAdd(&counts[0], 1) == gridDim.x - 1) out[0] = 2;
 }
+extern "C" __global__ void fence_after_counting(int* out) {
+    if (threadIdx.x == 0) atomicAdd(&counts[0], 1);
+    __threadfence();
+    out[blockIdx.x] = 1;
+}
+extern "C" __global__ void two_tickets(int* out) {
+    int first = atomicAdd(&counts[0], 1), second = atomicAdd(&counts[1], 1);
+    out[first] = second;
+}
+extern "C" __global__ void ticket(int* out) { out[atomicAdd(&counts[0], 1)] = 1; }
 extern "C" __global__ void flag(int* out) {
     if (threadIdx.x == 0) out[blockIdx.x] = *(volatile int*)&lock;
     __threadfence();
@@ -104,9 +114,14 @@ extern "C" __global__ void spins(int* out) {
 
 def test_only_kernels_that_see_others_at_work_run_in_other_orders() -> None:
     program = compile_source(COMMUNICATES, "communicates.cu")
-    asked = {
-        kernel.name
-        for kernel in program.kernels
-        if communicates([v.machine for v in _decode_variants(program, kernel)])  # type: ignore[union-attr]
+    asked = {}
+    for kernel in program.kernels:
+        variants = _decode_variants(program, kernel)
+        asked[kernel.name] = chosen_orders([v.machine for v in variants])  # type: ignore[union-attr]
+    assert {name for name, orders in asked.items() if orders == ORDERS} == {
+        "last_block",
+        "fence_after_counting",
+        "flag",
+        "spins",
     }
-    assert asked == {"last_block", "flag", "spins"}
+    assert {name for name, orders in asked.items() if orders == FEW_ORDERS} == {"two_tickets"}

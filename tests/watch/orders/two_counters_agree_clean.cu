@@ -1,0 +1,8 @@
+// launch: {"kernel": "k", "grid": [4, 1, 1], "block": [32, 1, 1], "shared": 0, "args": [["int32", 2, "zero"], ["int32", 4, "zero"], ["int32", 4, "zero"]]}
+// expect: clean
+extern "C" __global__ void k(int *next, int *keys, int *values) {
+  if (threadIdx.x) return;
+  int key = atomicAdd(next, 1), value = atomicAdd(next + 1, 1);
+  values[value] = blockIdx.x;
+  keys[key] = value;
+}
