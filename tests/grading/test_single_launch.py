@@ -41,6 +41,7 @@ def sim(*findings: Finding, ended: bool = True) -> Trace:
         (gpu(GUARDS), sim(OUTSIDE), [OUTSIDE]),
         (gpu(GUARDS, DIFFERS), sim(RACE), [GUARDS, RACE]),
         (gpu(LATE, ended=False), sim(LATE, ended=False), [LATE]),
+        (gpu(), sim(LATE), [LATE]),  # a deadlock in another order
     ],
 )
 def test_each_finding_is_reported_once_by_the_more_precise_backend(
