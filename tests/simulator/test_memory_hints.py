@@ -209,3 +209,17 @@ FIRST = {
 def test_an_invalid_access_says_which_and_why(name: str) -> None:
     found = [f for f in trace(WATCH / f"{name}.cu").findings if f.kind == "invalid-access"]
     assert len(found) == 1 and FIRST[name] in found[0].message, found
+
+
+COUNTED = {"mask_without_twelve_lanes": 12, "mask_of_the_other_half": 16}
+
+
+@pytest.mark.parametrize("name", COUNTED)
+def test_lanes_outside_their_mask_are_counted(name: str) -> None:
+    found = [f for f in trace(WATCH / "barrier" / f"{name}.cu").findings if f.severity == "error"]
+    assert [f.count for f in found] == [COUNTED[name]]
+
+
+def test_arrivals_are_no_threads() -> None:
+    found = trace(WATCH / "barrier" / "named_arrivals_again.cu").findings
+    assert any("128 arrivals at a barrier that counts 64" in f.message for f in found)

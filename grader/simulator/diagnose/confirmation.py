@@ -206,6 +206,9 @@ def explained(values: Confirmation, reports: list[Report], r: Report) -> Report 
     retracts the reads of what another thread writes in the same phase. They remain where each
     such write stores what was read: no order of them gives the first value.
     """
+    if r.kind in (c.LANE_MISSING, c.EARLY_EXIT):  # so a lane outside its own mask seems to others
+        masks = {o.line for o in reports if o.kind == c.WARP_MASK}
+        return None if r.line in masks else r
     if r.kind == c.RACE and r.has(UNWAITED):
         lost = (o.target.name for o in reports if o.kind == c.LOST_UPDATE)
         return None if r.target.name in lost else r

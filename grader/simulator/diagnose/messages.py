@@ -274,10 +274,10 @@ def _barrier_count(r: Report, other: OtherAccess) -> Finding:
             other=other,
         )
     return _divergence(
-        f"{r.extra} threads wait at a barrier that counts {r.bytes}: which of them it releases is "
-        "not defined",
-        f"Let {r.bytes} threads use the barrier, use another barrier number for the others, or "
-        "correct the count.",
+        f"{r.extra} arrivals at a barrier that counts {r.bytes}: which threads it releases is not "
+        "defined",
+        f"Let {r.bytes} threads use the barrier, and none arrive again before it completes; use "
+        "another barrier number for the others, or correct the count.",
     )
 
 

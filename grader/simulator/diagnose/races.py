@@ -296,7 +296,6 @@ def _circumstance(r: Report) -> str:
 
 
 def _fix(r: Report, hazard: str, gap: Gap | None, strays: bool) -> str:
-    atomic = r.has(ATOMIC) or r.has(OTHER_ATOMIC)
     across, no_barrier = r.has(ACROSS_BLOCKS), gap is None or r.has(ACROSS_BLOCKS)
     if r.has(IN_FLIGHT):
         return (
@@ -329,22 +328,8 @@ def _fix(r: Report, hazard: str, gap: Gap | None, strays: bool) -> str:
             "store, so that a thread without an element of its own does not store. An index past "
             "the end of its row reaches another thread's element; an atomic would only hide it."
         )
-    if across and hazard == "RAW":
-        return (
-            f"A block reads {_subject(r)} before another block has written it, and no barrier "
-            "orders blocks. Read it in a second launch, or after an atomic that signals the write; "
-            "the writer calls __threadfence() before that atomic, and the reader after it."
-        )
-    if across and atomic and hazard != "WAW":
-        return (
-            f"Blocks read and update {_subject(r)} in no defined order, and no barrier orders "
-            "blocks. Read it with an atomic too, such as atomicAdd of 0, or in a second launch."
-        )
     if across:
-        return (
-            f"Blocks access {_subject(r)} in no defined order, and no barrier orders blocks. Let "
-            "only one block write each element, or update it with an atomic such as atomicAdd."
-        )
+        return _across_blocks_fix(r, hazard)
     if hazard == "WAW" and (gap is None or r.has(SAME_INSTRUCTION)):
         return (
             "Two threads write the same element. Check the index, let one thread write, "
@@ -363,6 +348,26 @@ def _fix(r: Report, hazard: str, gap: Gap | None, strays: bool) -> str:
     if gap.kind != "between":
         return f"Two threads write the same element. Check the index. {advice}"
     return f"Two threads write the same element. Check the index, or p{advice[1:]}"
+
+
+def _across_blocks_fix(r: Report, hazard: str) -> str:
+    """The fix of a race between two blocks."""
+    atomic = r.has(ATOMIC) or r.has(OTHER_ATOMIC)
+    if hazard == "RAW":
+        return (
+            f"A block reads {_subject(r)} before another block has written it, and no barrier "
+            "orders blocks. Read it in a second launch, or after an atomic that signals the write; "
+            "the writer calls __threadfence() before that atomic, and the reader after it."
+        )
+    if atomic and hazard != "WAW":
+        return (
+            f"Blocks read and update {_subject(r)} in no defined order, and no barrier orders "
+            "blocks. Read it with an atomic too, such as atomicAdd of 0, or in a second launch."
+        )
+    return (
+        f"Blocks access {_subject(r)} in no defined order, and no barrier orders blocks. Let "
+        "only one block write each element, or update it with an atomic such as atomicAdd."
+    )
 
 
 def _volatile_fix(r: Report) -> str:

@@ -150,7 +150,8 @@ static void report_members_exited(Warp *w, u32 pc, u32 lanes) {
 }
 
 static void report_outside_mask(Warp *w, u32 pc, u32 lanes, u32 members) {
-  report(w->worker, (Report){.kind = WARP_MASK, .pc = pc, .block = w->cta->number, .count = 1,
+  report(w->worker, (Report){.kind = WARP_MASK, .pc = pc, .block = w->cta->number,
+                             .count = (u64)__builtin_popcount(lanes),
                              .thread = thread_of(w, first_lane(lanes)), .extra = members});
 }
 
