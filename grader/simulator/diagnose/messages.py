@@ -9,6 +9,7 @@ from __future__ import annotations
 from grader.launch import Finding, OtherAccess, Severity
 from grader.simulator.core import bindings as c
 from grader.simulator.diagnose.confirmation import LAMBDA
+from grader.simulator.diagnose.places import access_word
 from grader.simulator.diagnose.races import (
     ATOMIC,
     BAD_FREE,
@@ -20,7 +21,6 @@ from grader.simulator.diagnose.races import (
     READONLY,
     STORE,
     Report,
-    access_word,
 )
 from grader.simulator.ptx.debug_info import PADDING
 

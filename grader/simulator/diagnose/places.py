@@ -34,6 +34,7 @@ _ACCESSES = {"RAW": ("write", "read"), "WAR": ("read", "write")}
 _MAX_CALLS = 4
 """Calls within calls that are followed."""
 
+Access = Literal["read", "write", "atomic"]
 Kind = Literal["between", "condition", "branches", "waiting", "library", "branch", "loop", "caller"]
 
 
@@ -261,3 +262,8 @@ def _place(gap: Gap, hazard: str) -> str:
         return f"between {what.get(hazard, 'the two writes')} in line {first}"
     again = f"between line {then} and line {first}, and " if gap.both else ""
     return f"{again}after line {first}, before the next iteration of the loop reaches line {then}"
+
+
+def access_word(store: bool, atomic: bool) -> Access:
+    """The word for an access in messages."""
+    return "atomic" if atomic else "write" if store else "read"

@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import cached_property
-from typing import Literal
 
 from grader import dataclass
 from grader.launch import Dim3, Finding, OtherAccess, Severity
@@ -28,7 +27,7 @@ from grader.simulator.decode.control_flow import (
     Block,
 )
 from grader.simulator.decode.module import Image
-from grader.simulator.diagnose.places import Gap, barrier_advice
+from grader.simulator.diagnose.places import Gap, access_word, barrier_advice
 
 SAME_VALUE, SAME_INSTRUCTION, WITHIN_WARP, ACROSS_BLOCKS, ATOMIC = 1, 2, 4, 8, 16
 MISALIGNED, STORE, OTHER_STORE, UNKNOWN_BUFFER, FREED, READONLY, OTHER_ATOMIC = (
@@ -120,7 +119,6 @@ def index_of(number: int, extents: Dim3) -> Dim3:
     return number % x, number // x % y, number // x // y
 
 
-Access = Literal["read", "write", "atomic"]
 Node = tuple[int, int]
 """The number of a function and of a basic block in it."""
 
@@ -270,11 +268,6 @@ def lost_update_finding(r: Report) -> Finding:
     )
 
 
-def access_word(store: bool, atomic: bool) -> Access:
-    """The word for an access in messages."""
-    return "atomic" if atomic else "write" if store else "read"
-
-
 def _circumstance(r: Report) -> str:
     if r.has(SAME_VALUE):
         return " (both threads write the same value)"
@@ -328,8 +321,11 @@ def _fix(r: Report, hazard: str, gap: Gap | None, strays: bool) -> str:
             "store, so that a thread without an element of its own does not store. An index past "
             "the end of its row reaches another thread's element; an atomic would only hide it."
         )
-    if across:
-        return _across_blocks_fix(r, hazard)
+    return _across_blocks_fix(r, hazard) if across else _within_block_fix(r, hazard, gap)
+
+
+def _within_block_fix(r: Report, hazard: str, gap: Gap | None) -> str:
+    """The fix of a race between two threads of a block."""
     if hazard == "WAW" and (gap is None or r.has(SAME_INSTRUCTION)):
         return (
             "Two threads write the same element. Check the index, let one thread write, "

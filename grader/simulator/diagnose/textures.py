@@ -6,7 +6,8 @@ import numpy as np
 
 from grader.launch import Array, Finding, Launch, Texture
 from grader.simulator.core import bindings as c
-from grader.simulator.diagnose.races import STORE, Report, Target, access_word
+from grader.simulator.diagnose.places import access_word
+from grader.simulator.diagnose.races import STORE, Report, Target
 
 _C_TYPES = {
     "int8": "char",
