@@ -71,7 +71,7 @@ def variables(text: str) -> None:
         read.shape(name, 1024)
         read.element_bytes(name)
         read.is_scalar(name)
-        read.is_uninitialized(name, 2)
+        read.uninitialized_type(name, 2)
     read.used_local(2, "f32")
     read.used_local(text.count("\n"), "b32")
 

@@ -25,10 +25,11 @@ from grader.simulator.ptx.model import (
 
 _COMMENT = re.compile(r'//[^\n]*|/\*.*?(?:\*/|\Z)|("[^"\n]*")', re.S)
 
+# No group of alternatives is repeated by `*+` here: Python 3.11.2 then misses a match.
 _TOP = re.compile(
     r"\s*+(?:(?P<section>\.section\b[^{]*\{)"
     r"|(?P<line>\.(?:version|target|address_size|file)\b[^\n]*)"
-    r"|(?P<function>(?:\.(?:visible|weak|extern)\s*+)*+\.(?:entry|func)\b)"
+    r"|(?P<function>(?:\.(?:visible|weak|extern)\s*+)*\.(?:entry|func)\b)"
     r"|(?P<statement>[^;{}]*+(?:\{[^;{}]*+\})?+[^;{}]*+;))"
 )
 
@@ -44,7 +45,7 @@ _REG = re.compile(r"\.reg\s*\.(\w+)\b\s*(\S.*)$", re.S)
 _RANGE = re.compile(r"([$%\w]+)<(\d+)>")
 
 _INSTRUCTION = re.compile(
-    r"(?:@\s*(!?)\s*([$%\w]+)\s+)?([a-z_][\w:]*(?:\s*+\.[\w:]+)*+)\s*(.*)$", re.S
+    r"(?:@\s*(!?)\s*([$%\w]+)\s+)?([a-z_][\w:]*(?:\s*+\.[\w:]+)*)\s*(.*)$", re.S
 )
 
 _OPERAND = re.compile(r"\s*+(\{[^}]*\}|\[[^\]]*\]|\([^)]*\)|[^,{}\[\]()]+)\s*(?:,|$)")
@@ -205,12 +206,12 @@ class _Body:
     def read(self, text: str, at: int) -> int:
         """Parse the statements from `at` on; return the offset behind the closing brace."""
         try:
-            return self.statements(text, at)
+            return self._statements(text, at)
         except PtxError as error:
             error.line = error.line or self.line
             raise
 
-    def statements(self, text: str, at: int) -> int:
+    def _statements(self, text: str, at: int) -> int:
         """Parse the statements; a PtxError may have no line."""
         match_at = _STATEMENT.match
         while True:
