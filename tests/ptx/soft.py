@@ -69,7 +69,11 @@ def finite(value: Fraction, negative_zero: bool = False) -> Real:
 def to_bits(
     x: Real, f: Format, mode: Rounding = "rn", *, ftz: bool = False, sat: bool = False
 ) -> int:
-    """The encoding after one rounding; .sat clamps to [0, 1] with NaN as 0, .ftz flushes."""
+    """The encoding after one rounding; .sat clamps to [0, 1] with NaN as 0.
+
+    .ftz flushes what rounds to below the smallest normal one with an exponent of any size, as
+    read on an H200; the manual does not say what becomes of a result that rounds up to it.
+    """
     if sat:
         x = _saturated(x)
     sign = int(x.negative) << (f.bits - 1)
@@ -81,6 +85,9 @@ def to_bits(
     size = abs(x.value)
     if size == 0:
         return sign
+    fine = Fraction(2) ** (_floor_log2(size) - f.fraction)
+    if ftz and _rounded(size / fine, mode, x.negative) * fine < Fraction(2) ** (1 - f.bias):
+        return sign
     power = max(_floor_log2(size), 1 - f.bias) - f.fraction
     scaled = size / Fraction(2) ** power
     whole = _rounded(scaled, mode, x.negative)
@@ -91,7 +98,7 @@ def to_bits(
         away = mode == "rn" or mode == ("rm" if x.negative else "rp")
         return sign | (infinity if away else infinity - 1)
     if whole >> f.fraction == 0:
-        return sign if ftz else sign | whole
+        return sign | whole
     return sign | biased << f.fraction | (whole & ((1 << f.fraction) - 1))
 
 

@@ -9,8 +9,11 @@ static inline u16 half_flushed(u16 h, int brain, u32 flag) {
   return flag & FTZ && !(h & (brain ? 0x7F80 : 0x7C00)) ? h & 0x8000 : h;
 }
 static inline u16 half_result(f64 r, int brain, u32 flag) {
+  /* Flushed is what rounds to below the smallest normal one with an exponent of any size. */
+  f64 normal = brain ? 0x1.ffp-127 : 0x1.ffep-15;
   if (flag & SAT) r = r > 0 ? (r < 1 ? r : 1.0) : 0.0;
-  return half_flushed(f64_to_half(r, brain, FE_TONEAREST), brain, flag);
+  if (flag & FTZ && fabs(r) < normal) r = copysign(0.0, r);
+  return f64_to_half(r, brain, FE_TONEAREST);
 }
 
 #define HALF2(NAME, EXPR)                                                                  \
