@@ -40,6 +40,11 @@ SAMPLED_BLOCKS = 4
 SAMPLED_STEPS = 1_000_000
 """Instructions of warps that these may execute; one block has to do where they would take more."""
 
+EDGE_FACTOR = 4
+EDGE_STEPS = 10_000
+"""What the first and the last block may each execute: so many times what a sampled block does, and
+these steps. Where one does the work of the others, the sample says nothing of the launch."""
+
 SECTOR_BYTES = 1 << SECTOR
 
 RECORDED = 1 << 17
@@ -70,6 +75,12 @@ def count_work(machine: Machine, launch: Launch, limits: Limits, resources: Reso
         raw = machine.run(launch, _limits(limits, sample, 0), count=True)
     if not raw.ended:
         raise NotCounted("a block does not end at this size")
+    edges = replace(
+        _limits(limits, tuple({0, total - 1}), 0),
+        steps=EDGE_STEPS + EDGE_FACTOR * raw.steps // count,
+    )
+    if not machine.run(launch, edges, count=False).ended:
+        raise NotCounted("its first or last block does far more than the others")
     registers = resources.registers or 0
     shared = (resources.static_shared_bytes or 0) + launch.shared
     return _Counted(machine, launch, raw, recorded, total / count, registers, shared).work()

@@ -227,3 +227,18 @@ def test_what_is_not_modelled_is_said(body: str, why: str) -> None:
     launch = Launch("k", (2, 1, 1), (32, 1, 1), (array, Scalar("n", 0, "int32")))
     made = reply(HEAD + body, launch)
     assert "work" not in made and why in made["problem"]
+
+
+@pytest.mark.parametrize("leader", ["blockIdx.x == 0", "blockIdx.x == gridDim.x - 1"])
+def test_a_block_that_does_the_work_of_all_is_not_sampled(leader: str) -> None:
+    """One block adds all elements, the sampled ones return at once."""
+    body = f"{{ if ({leader}) for (int i = threadIdx.x; i < n; i += blockDim.x) a[i] += 1; }}"
+    array = Array("a", (1 << 20,), "float32", np.zeros(1 << 20, np.float32), True)
+    arguments = (array, Scalar("n", 1 << 20, "int32"))
+    made = reply(HEAD + body, Launch("k", (4096, 1, 1), (256, 1, 1), arguments))
+    assert made == {"problem": "its first or last block does far more than the others"}
+
+
+def test_a_block_that_does_a_little_more_is_no_reason() -> None:
+    body = "{ int i = blockIdx.x * 256 + threadIdx.x; if (i < n) a[i] += 1; if (!i) a[n - 1] = n; }"
+    assert counted(body, 1 << 14, grid=64, block=256).executed
