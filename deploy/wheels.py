@@ -119,7 +119,8 @@ def zig(processor: str) -> dict[str, str]:
     program = Path(found.submodule_search_locations[0]) / "zig"
     compiler = f"{shlex.quote(str(program))} cc -target {processor}-linux-gnu.{GLIBC}"
     tables = "-fno-unwind-tables -fno-asynchronous-unwind-tables"  # nothing is thrown in C
-    return {"CC": compiler, "CFLAGS": f"-g0 -w {tables}", "LDFLAGS": "-Wl,-s,--hash-style=gnu"}
+    small = f"{tables} -fno-unroll-loops"  # 50 kB of a wheel less, as fast (bench.matmul)
+    return {"CC": compiler, "CFLAGS": f"-g0 -w {small}", "LDFLAGS": "-Wl,-s,--hash-style=gnu"}
 
 
 def audit(wheel: Path) -> Iterator[str]:
