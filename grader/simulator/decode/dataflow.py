@@ -144,8 +144,8 @@ def _jumps(f: Function, i: Instruction) -> list[str]:
     return f.tables.get(i.operands[1], []) if kind == "brx" and len(i.operands) > 1 else []
 
 
-_WHOLE = frozenset(("1", "255", "65535"))
-"""The masks with which `-G` code limits a bool, char or short to its own width."""
+WHOLE: Mapping[str, int] = {"1": 1, "255": 1, "65535": 2}
+"""The masks with which `-G` code limits a bool, char or short to its own width, and its bytes."""
 
 
 def copies_value(i: Instruction) -> bool:
@@ -160,7 +160,7 @@ def _copies_value(op: str, last: str) -> bool:
         return True
     if head == "cvt":
         return all(kind[0] in "usb" and kind != "bf16" for kind in types_of(op))
-    return head == "and" and last in _WHOLE
+    return head == "and" and last in WHOLE
 
 
 Piece = tuple[str, int, int]

@@ -12,7 +12,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
 
-from grader.simulator.decode.dataflow import BRANCHES, copies_value, sources, targets
+from grader.simulator.decode.dataflow import BRANCHES, WHOLE, copies_value, sources, targets
 from grader.simulator.decode.instructions import types_of
 from grader.simulator.decode.memory import CONST, LOCAL, PARAM, space_of
 from grader.simulator.decode.operands import address_or_none, vector
@@ -259,8 +259,8 @@ def copy_groups(f: Function, shadowed: Mapping[str, int]) -> dict[int, list[str]
 def using_stores(f: Function) -> frozenset[int]:
     """The stores, by id, that use all bits of what they store.
 
-    They store a floating-point number, or bits that were extracted. Others copy a value, or put
-    back a word into which bits were merged.
+    They store a floating-point number, or bits that were extracted. Others copy a value, a bool,
+    char or short that was limited to its width too, or put back a word into which bits were merged.
     """
     extracts: dict[str, Instruction] = {}
     loaded_from = {i.operands[1] for _, i in _memory_accesses(f, "ld")}
@@ -270,16 +270,23 @@ def using_stores(f: Function) -> frozenset[int]:
         if head == "st" and len(i.operands) == 2:
             where, value = i.operands
             by = extracts.get(value)
+            if by is not None and TYPE_BYTES[i.op.split(".")[-1]] <= _width_limited_to(by):
+                by = None
             puts_back = by is not None and by.op.startswith("and") and where in loaded_from
             is_number = i.op.split(".")[-1].startswith(("f", "bf")) and not value.startswith("{")
             if is_number or (by is not None and not puts_back):
                 out.add(id(i))
-        elif masks_bits(i) and head not in ("or", "xor", "bfi", "lop3"):
+        elif (masks_bits(i) and head not in ("or", "xor", "bfi", "lop3")) or _width_limited_to(i):
             extracts |= dict.fromkeys(targets(i), i)
         elif head in ("mov", "cvt"):
             before = [extracts[name] for name in i.operands[1:] if name in extracts]
             extracts |= {name: by for by in before for name in targets(i)}
     return frozenset(out)
+
+
+def _width_limited_to(i: Instruction) -> int:
+    """The bytes to which an instruction limits a bool, char or short; 0 for any other one."""
+    return WHOLE.get(i.operands[-1], 0) if i.op.startswith("and.") else 0
 
 
 def _indexed_accesses(f: Function) -> dict[int, int]:
