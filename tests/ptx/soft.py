@@ -85,10 +85,11 @@ def to_bits(
     size = abs(x.value)
     if size == 0:
         return sign
-    fine = Fraction(2) ** (_floor_log2(size) - f.fraction)
+    exponent = _floor_log2(size)
+    fine = Fraction(2) ** (exponent - f.fraction)
     if ftz and _rounded(size / fine, mode, x.negative) * fine < Fraction(2) ** (1 - f.bias):
         return sign
-    power = max(_floor_log2(size), 1 - f.bias) - f.fraction
+    power = max(exponent, 1 - f.bias) - f.fraction
     scaled = size / Fraction(2) ** power
     whole = _rounded(scaled, mode, x.negative)
     if whole >> (f.fraction + 1):
