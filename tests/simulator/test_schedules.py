@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import time
+
 import numpy as np
 import pytest
 
 from grader.compile.source import compile_source
-from grader.launch import Array, Finding, Launch
+from grader.launch import Array, Finding, Launch, Scalar
 from grader.simulator.schedules import FEW_ORDERS, ORDERS, chosen_orders
 from grader.simulator.simulate import _decode_variants, simulate
 
@@ -125,3 +127,36 @@ def test_only_kernels_that_see_others_at_work_run_in_other_orders() -> None:
         "spins",
     }
     assert {name for name, orders in asked.items() if orders == FEW_ORDERS} == {"two_tickets"}
+
+
+LOOKS = b"""\
+extern "C" __global__ void looks(int* out, int by, int n) {
+    float many[48];
+    for (int k = 0; k < 48; k++) many[k] = threadIdx.x + k;
+    for (int i = 0; i < n; i++) {
+        float seen = atomicAdd(out, by);
+        for (int k = 0; k < 48; k++) many[k] += seen * k;
+    }
+    float sum = 0;
+    for (int k = 0; k < 48; k++) sum += many[k];
+    atomicAdd(out, by * (int)(sum == 1.5f));
+}
+"""
+
+
+def test_warps_that_go_on_without_a_change_cost_no_more_for_it() -> None:
+    """Their state is looked at after each turn, for loops in which all wait forever."""
+    without, with_changes = (min(seconds_of(by) for _ in range(3)) for by in (0, 1))
+    assert without < 2.5 * with_changes
+
+
+def seconds_of(by: int) -> float:
+    """The processor time of warps that add a number to one element, in another order too."""
+    out = Array("out", (1,), "int32", np.zeros(1, np.int32), True)
+    args = (out, Scalar("by", by, "int32"), Scalar("n", 100, "int32"))
+    launch = Launch("looks", (2, 1, 1), (256, 1, 1), args)
+    program = compile_source(LOOKS, "looks.cu")
+    begun = time.thread_time()
+    (trace,) = simulate(program, [launch], schedules=2)
+    assert trace.verdict == "clean", trace.findings
+    return time.thread_time() - begun

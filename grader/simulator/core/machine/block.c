@@ -56,6 +56,7 @@ void free_cta(Cta *c) {
     free(c->warp[k].local);
     free(c->warp[k].params);
     free(c->warp[k].watch.state);
+    free(c->warp[k].repetition.state);
   }
   announce_block_destroyed(c);
   free_copies(c);

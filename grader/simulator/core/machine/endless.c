@@ -131,34 +131,55 @@ bool abort_endless(Cta *c) {
 /* Looks begin after so many turns of blocks in which nothing changed; more state than this is not compared. */
 enum { QUIET = 64, MOST_STATE = 1 << 18 };
 
-static u64 hashed(u64 h, const void *from, size_t bytes) {
-  const u8 *p = from;
-  for (; bytes >= 8; bytes -= 8, p += 8) {
-    u64 x;
-    memcpy(&x, p, 8);
-    h = (h ^ x) * 0x9E3779B97F4A7C15ull;
-    h ^= h >> 32;
-  }
-  for (; bytes; bytes--) h = (h ^ *p++) * 0x9E3779B97F4A7C15ull;
-  return h;
-}
+/* What decides what a warp does next, but for memory that others may change. */
+typedef struct { u32 frames, waits, exited, arena, local, params; } Extent;
 
-/* A hash of all that decides what a warp does next, but for memory that others may change. False where there is
- * too much of it, or copies are in flight. */
-static bool hash_of(const Warp *w, u64 *hash) {
-  u32 local = 0, params = 0;
+/* False where there is too much of it, or copies are in flight. */
+static bool extent_of(const Warp *w, Extent *e) {
+  *e = (Extent){.frames = w->frames, .waits = w->waits, .exited = w->exited, .arena = w->arena_used};
   for (u32 k = 0; k < w->frames; k++) {
     const Function *fn = &w->launch->function[w->frame[k].function];
-    if (w->frame[k].local + fn->local > local) local = w->frame[k].local + fn->local;
-    if (w->frame[k].params + fn->params > params) params = w->frame[k].params + fn->params;
+    if (w->frame[k].local + fn->local > e->local) e->local = w->frame[k].local + fn->local;
+    if (w->frame[k].params + fn->params > e->params) e->params = w->frame[k].params + fn->params;
   }
-  if (w->copies || w->arena_used + (u64)LANES * (local + params) > MOST_STATE) return false;
-  u64 h = hashed(w->exited, w->frame, w->frames * sizeof *w->frame);
-  h = hashed(h, w->wait, w->waits * sizeof *w->wait);
-  h = hashed(h, w->arena, w->arena_used);
-  for (u32 l = 0; local && l < LANES; l++) h = hashed(h, w->local + (size_t)l * w->local_room, local);
-  *hash = params ? hashed(h, w->params, (size_t)LANES * params) : h;
+  return !w->copies && w->arena_used + (u64)LANES * (e->local + e->params) <= MOST_STATE;
+}
+
+/* Calls f with each part of the state until it returns false. */
+static bool each_part(const Warp *w, const Extent *e, bool (*f)(u8 **kept, const void *now, size_t bytes), u8 *kept) {
+  bool on = f(&kept, e, sizeof *e) && f(&kept, w->frame, e->frames * sizeof *w->frame) &&
+            f(&kept, w->wait, e->waits * sizeof *w->wait) && f(&kept, w->arena, e->arena);
+  for (u32 l = 0; on && e->local && l < LANES; l++) on = f(&kept, w->local + (size_t)l * w->local_room, e->local);
+  return on && (!e->params || f(&kept, w->params, (size_t)LANES * e->params));
+}
+
+static bool is_kept(u8 **kept, const void *now, size_t bytes) {
+  const u8 *before = *kept;
+  *kept += bytes;
+  return !memcmp(before, now, bytes);
+}
+
+static bool keep(u8 **kept, const void *now, size_t bytes) {
+  memcpy(*kept, now, bytes);
+  *kept += bytes;
   return true;
+}
+
+/* Of a warp that goes on the first register that changed mostly tells, so that the state itself is kept to be compared:
+ * a hash of it would read all at each look. */
+static void keep_state(Warp *w, const Extent *e) {
+  Repetition *r = &w->repetition;
+  u32 want = (u32)(sizeof *e + e->frames * sizeof *w->frame + e->waits * sizeof *w->wait) + e->arena +
+             LANES * (e->local + e->params);
+  if (want > r->room) {
+    u8 *p = realloc(r->state, want);
+    if (!p) return;
+    r->state = p;
+    r->room = want;
+  }
+  each_part(w, e, keep, r->state);
+  r->kept = true;
+  r->ran = 0;
 }
 
 /* The lanes that can go on unless other warps do something. */
@@ -179,14 +200,12 @@ void watch_repetition(Cta *c) {
   for (u32 x = 0; x < c->warps; x++) {
     Warp *w = &c->warp[x];
     Repetition *r = &w->repetition;
-    u64 now;
+    Extent now;
     bool first = r->change != k->changes + 1;
-    if ((!first && r->repeats) || !hash_of(w, &now)) continue;
-    if (first) *r = (Repetition){.change = k->changes + 1};
-    r->repeats = !first && now == r->hash && !(running_lanes(w) & ~r->ran);
-    if (r->repeats || (++r->looks & (r->looks - 1))) continue;
-    r->hash = now;
-    r->ran = 0;
+    if ((!first && r->repeats) || !extent_of(w, &now)) continue;
+    if (first) *r = (Repetition){.change = k->changes + 1, .state = r->state, .room = r->room};
+    r->repeats = r->kept && !(running_lanes(w) & ~r->ran) && each_part(w, &now, is_kept, r->state);
+    if (!r->repeats && !(++r->looks & (r->looks - 1))) keep_state(w, &now);
   }
 }
 

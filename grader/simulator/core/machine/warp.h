@@ -37,7 +37,7 @@ typedef struct {
 } LoopWatch;
 
 /* Whether a warp repeats itself: see endless.c. Its state at one turn's end, and Worker.changes then, + 1. */
-typedef struct { u64 hash, change; u32 looks, ran; bool repeats; } Repetition;
+typedef struct { u64 change; u8 *state; u32 room, looks, ran; bool kept, repeats; } Repetition;
 
 struct Warp {
   u8 *bank[4];                  /* registers, constants, special registers, (none) */
