@@ -34,23 +34,18 @@ from grader.sandbox.bubblewrap import (
     sandbox_problem,
     suggest_fix,
 )
-from grader.sandbox.message import (
-    ANSWERED,
-    USAGE_BYTES,
-    Reply,
-    SandboxFailure,
-    create_memory,
-    seal_memory,
-    write_message,
-)
+from grader.sandbox.message import ANSWERED, Reply, SandboxFailure
 from grader.sandbox.process import (
     Child,
     Isolation,
     Job,
     Limits,
+    child_arguments,
+    exchange,
     isolate,
     kill_tree,
     reply_of,
+    shared_memory,
     start_forked,
     start_process,
 )
@@ -147,10 +142,13 @@ class KeptChild:
     The reply to a call is final before the child gets the request of the next one. What does not
     succeed in a child that has run before is done again in a new one: the result of a call is that
     of a child of its own.
+
+    `begin` starts a child whose first reply `has_begun` waits for.
     """
 
     def __init__(self) -> None:
         self._cleanup = ExitStack()
+        self._begun: tuple[Job, Child, Sandbox] | None = None
         self._child: Child | None = None
         self._terms: tuple[Any, ...] = ()
 
@@ -162,8 +160,38 @@ class KeptChild:
 
     def end(self) -> None:
         """End the child."""
-        self._child = None
+        self._child = self._begun = None
         self._cleanup.close()
+
+    def begin(
+        self, step: str, request: Any, *, limits: Limits, readable: tuple[Path, ...],
+        devices: tuple[Path, ...], variables: Mapping[str, str],
+    ) -> None:  # fmt: skip
+        """Start a child as a new interpreter, in the sandbox that most likely works here.
+
+        Nothing is waited for. Call it in the main thread: the system ends a child with its thread.
+        """
+        sandbox = likely_sandbox(begin=False)
+        job = Job(step, os.urandom(16).hex(), limits, readable, devices, variables, None)
+        with suppress(MachineFault, OSError, MemoryError), ExitStack() as cleanup:
+            if sandbox is not None:
+                started = _started(job, request, {}, sandbox, forks=False, stays=True)
+                self._begun = job, cleanup.enter_context(started), sandbox
+                self._cleanup = cleanup.pop_all()
+
+    def has_begun(self) -> bool:
+        """Return whether a child was begun in a sandbox that works, and has replied."""
+        if self._begun is None:
+            return False
+        (job, child, sandbox), self._begun = self._begun, None
+        with ExitStack() as cleanup:
+            cleanup.callback(self.end)
+            with suppress(Fault, SandboxFailure, OSError):
+                if find_sandbox() == sandbox:
+                    reply_of(child, job, sandbox)
+                    self._child, self._terms = child, job.terms
+                    cleanup.pop_all()
+        return self._child is not None
 
     def keep(self, job: Job, child: Child, cleanup: ExitStack) -> None:
         """Take over a child that has replied to a job; `cleanup` ends it."""
@@ -177,7 +205,7 @@ class KeptChild:
             return None
         with ExitStack() as memory:
             try:
-                order, reply = _exchange(job, request, arrays, memory)
+                order, reply = exchange(job, request, arrays, memory)
                 socket.send_fds(child.channel, [ANSWERED], [order, reply])
                 return reply_of(replace(child, reply=reply), job, None)
             except (Fault, SandboxFailure, ChildLost, TemplateEnded, OSError):
@@ -259,23 +287,6 @@ def _choose_sandbox(confine: bool | None) -> Sandbox | None:
     return None
 
 
-def _exchange(
-    job: Job, request: Any, arrays: Mapping[str, NDArray[Any]], cleanup: ExitStack
-) -> tuple[int, int]:
-    """Return the descriptors of a request and of its reply's memory, until `cleanup`."""
-    order = _shared_memory(cleanup, "request")
-    reply = _shared_memory(cleanup, "reply", job.limits.output + USAGE_BYTES)
-    write_message(order, job.nonce, request, arrays)
-    seal_memory(order)
-    return order, reply
-
-
-def _shared_memory(cleanup: ExitStack, name: str, size: int | None = None) -> int:
-    fd = create_memory(name, size)
-    cleanup.callback(os.close, fd)
-    return fd
-
-
 @contextmanager
 def _started(
     job: Job, request: Any, arrays: Mapping[str, NDArray[Any]], sandbox: Sandbox | None, *,
@@ -284,16 +295,16 @@ def _started(
     """Start the child; it and its descendants are gone when the context ends, however it ends."""
     limits = job.limits
     with ExitStack() as cleanup:
-        order, reply = _exchange(job, request, arrays, cleanup)
-        errors = _shared_memory(cleanup, "errors", _STDERR_BYTES)
-        info = _shared_memory(cleanup, "info", 4096)
+        order, reply = exchange(job, request, arrays, cleanup)
+        errors = shared_memory(cleanup, "errors", _STDERR_BYTES)
+        info = shared_memory(cleanup, "info", 4096)
         pair = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET) if stays else (None, None)
         ours, theirs = (cleanup.enter_context(one) if one else None for one in pair)
         packages = package_folders(job.step)
         memory = limits.memory and limits.memory + limits.output
         readable = _visible_paths(packages, job.readable)
         isolation = cleanup.enter_context(isolate(sandbox, readable, memory, limits.processes))
-        arguments = _child_arguments(job, isolation, packages)
+        arguments = child_arguments(job, isolation, packages)
         arguments |= {"request": order, "reply": reply, "capacity": limits.output}
         arguments |= {"channel": theirs.fileno() if theirs is not None else None}
         shared = _Shared(order, reply, errors, info, theirs)
@@ -377,21 +388,3 @@ def _spawned(
     variables = {**sandbox_environment(), **job.variables}
     process = start_process(inner, variables, (*shared.inherited, shared.info), shared.errors)
     return Child(process, isolation, shared.reply, shared.errors, shared.info)
-
-
-def _child_arguments(job: Job, isolation: Isolation, packages: list[Path]) -> dict[str, Any]:
-    """Return what the child reads from its command line; the nonce is not among it."""
-    limits = job.limits
-    bounds = {"cpu": int(-(-limits.cpu // 1)), "output": limits.output + USAGE_BYTES}
-    if limits.memory:
-        bounds["memory"] = limits.memory
-    if isolation.uid or (isolation.sandbox and os.geteuid() != 0):
-        bounds["processes"] = limits.processes
-    sites = [str(p) for p in python_folders() if p.name.endswith("-packages")]
-    return {
-        "step": job.step,
-        "limits": bounds,
-        "path": [*(str(p.parent) for p in packages[1:]), *sites],
-        "uid": isolation.uid,
-        "confined": isolation.sandbox is not None,
-    }

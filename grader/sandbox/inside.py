@@ -24,9 +24,13 @@ from typing import Any, NoReturn
 from grader.faults import Fault, StudentFault
 from grader.sandbox.message import (
     ANSWERED,
+    RESERVED_BYTES,
     USAGE_BYTES,
     MessageTooLarge,
+    aligned,
+    contiguous,
     read_message,
+    write_at,
     write_message,
 )
 
@@ -41,6 +45,10 @@ _ALMOST_FULL = 1 << 20  # bytes that are free in a /tmp that counts as full
 ALLOCATIONS = 50_000
 """Objects that a step makes between two garbage collections. Python's default, 700, collects
 hundreds of times while PTX is decoded, which makes next to no garbage."""
+
+Step = Callable[..., tuple[Any, Any]]
+
+_SENDS = "sends"
 
 _LIMITS = {
     "cpu": resource.RLIMIT_CPU,
@@ -78,8 +86,9 @@ def run(order: dict[str, Any], reduced: list[str], inherited: int = 0) -> NoRetu
     while True:
         nonce, request, arrays = read_message(order["request"])
         os.close(order["request"])  # an #include can read /proc/self/fd
-        answer, results = _answer(order, request, arrays, usage)
-        _reply(order, nonce, answer, results)
+        outbox = Outbox(order["reply"], order["capacity"])
+        answer, results = _answer(order, request, arrays, usage, outbox)
+        _reply(order, nonce, answer, results, outbox)
         if order["channel"] is None:
             os._exit(0)  # skip teardown: it would run what native code registered
         del request, arrays, answer, results
@@ -154,6 +163,35 @@ def _allow(kind: int, needed: int) -> bool:
     return enough
 
 
+class Outbox:
+    """Writes arrays to a reply's memory while its step runs, so that they need not be kept."""
+
+    def __init__(self, fd: int, capacity: int) -> None:
+        self.sent: list[list[Any]] = []
+        self.end = 0
+        self._fd, self._room = fd, capacity - RESERVED_BYTES
+
+    def send(self, name: str, array: Any) -> None:
+        """Add an array to the reply; it may change afterwards.
+
+        Raises:
+            MessageTooLarge: The reply has no room for it.
+        """
+        block = contiguous(array)
+        if self.end + block.nbytes > self._room:
+            raise MessageTooLarge(f"no room for {block.nbytes} bytes more")
+        if block.nbytes:
+            write_at(self._fd, block.reshape(-1).view("uint8").data, RESERVED_BYTES + self.end)
+        self.sent.append([name, block.dtype.str, list(block.shape), self.end])
+        self.end = aligned(self.end + block.nbytes)
+
+
+def sending(step: Step) -> Step:
+    """Mark a step that takes an Outbox besides its request and its arrays."""
+    setattr(step, _SENDS, True)
+    return step
+
+
 class Usage:
     """The record of what this process has used, which outlives it however it ends.
 
@@ -205,7 +243,7 @@ def drop(uid: int) -> None:
 
 
 def _answer(
-    order: dict[str, Any], request: Any, arrays: Any, usage: Usage
+    order: dict[str, Any], request: Any, arrays: Any, usage: Usage, outbox: Outbox
 ) -> tuple[dict[str, Any], Any]:
     try:
         step = load_step(order["step"])
@@ -217,7 +255,8 @@ def _answer(
         usage.start()
         gc.set_threshold(ALLOCATIONS)
         gc.enable()
-        value, results = step(request, arrays)
+        more = (outbox,) if hasattr(step, _SENDS) else ()
+        value, results = step(request, arrays, *more)
         return {"value": value}, results
     except Fault as fault:
         return {"fault": _describe_fault(fault)}, {}
@@ -225,28 +264,33 @@ def _answer(
         with suppress(OSError, MemoryError):
             usage.write(getattr(error, "_total_size", 0))  # NumPy's errors have the size
         return {"failure": "memory", "detail": "an allocation failed"}, {}
+    except MessageTooLarge as error:
+        return _too_large(error), {}
     except BaseException as error:  # noqa: BLE001  a step that raises SystemExit has no result
         return _failure(error, proven=_is_output_full(error, order, usage.reduced)), {}
 
 
-def load_step(step: str) -> Callable[[Any, Any], tuple[Any, Any]]:
+def load_step(step: str) -> Step:
     """Return the function that "package.module:function" names."""
     module, _, function = step.partition(":")
-    loaded: Callable[[Any, Any], tuple[Any, Any]] = getattr(
-        importlib.import_module(module), function
-    )
+    loaded: Step = getattr(importlib.import_module(module), function)
     return loaded
 
 
-def _reply(order: dict[str, Any], nonce: str, answer: dict[str, Any], results: Any) -> None:
+def _reply(
+    order: dict[str, Any], nonce: str, answer: dict[str, Any], results: Any, outbox: Outbox
+) -> None:
+    sent, end = (outbox.sent, outbox.end) if "value" in answer else ([], 0)
     try:
-        write_message(order["reply"], nonce, answer, results, order["capacity"])
+        write_message(order["reply"], nonce, answer, results, order["capacity"], sent, end)
     except MessageTooLarge as error:
-        write_message(
-            order["reply"], nonce, {"failure": "output", "detail": str(error), "proven": True}, {}
-        )
+        write_message(order["reply"], nonce, _too_large(error), {})
     except (TypeError, ValueError) as error:
         write_message(order["reply"], nonce, _failure(error), {})
+
+
+def _too_large(error: MessageTooLarge) -> dict[str, Any]:
+    return {"failure": "output", "detail": str(error), "proven": True}
 
 
 def _is_output_full(error: BaseException, order: dict[str, Any], reduced: list[str]) -> bool:

@@ -7,6 +7,8 @@ to follow and nothing to clean up: the kernel frees it with its last descriptor.
     header    JSON: {"nonce", "value", "arrays": [[name, dtype, shape, offset], ...]}
     arrays    raw C-order elements, each at a multiple of 64 bytes
 
+Arrays may be written before the header (`inside.Outbox`), which is then filled up with spaces.
+
 The kernel limits the size (F_SEAL_GROW), and a message is read only once it can no longer change
 (F_SEAL_WRITE), so a reader can map it without copying. NumPy is imported only when there are
 arrays: a child that compiles does not need it.
@@ -19,7 +21,7 @@ import json
 import mmap
 import os
 import signal
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import field, fields
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, cast
@@ -37,6 +39,9 @@ USAGE_BYTES = 256
 
 ANSWERED = b"a"
 """What a child that stays says when its reply is written; its next request follows."""
+
+RESERVED_BYTES = 1 << 20
+"""Bytes before the first array where arrays are written before the header."""
 
 _ALIGNMENT = 64
 _PREFIX = 8
@@ -75,28 +80,33 @@ def write_message(
     value: Any,
     arrays: Mapping[str, NDArray[Any]],
     capacity: int | None = None,
+    sent: Sequence[list[Any]] = (),
+    offset: int = 0,
 ) -> None:
     """Write a message to the descriptor `fd`.
+
+    `sent` describes arrays that are in place already, in `offset` bytes from RESERVED_BYTES on.
 
     Raises:
         TypeError: `value` is not JSON, or an array has elements that are not numbers.
         ValueError: `value` is not JSON.
         MessageTooLarge: The message needs more than `capacity` bytes.
     """
-    blocks = {name: _contiguous(array) for name, array in arrays.items()}
-    index: list[list[Any]] = []
-    offset = 0
+    blocks = {name: contiguous(array) for name, array in arrays.items()}
+    index = list(sent)
     for name, block in blocks.items():
         index.append([name, block.dtype.str, list(block.shape), offset])
-        offset = _aligned(offset + block.nbytes)
+        offset = aligned(offset + block.nbytes)
     header = json.dumps({"nonce": nonce, "value": value, "arrays": index}).encode()
-    start = _aligned(_PREFIX + len(header))
-    if capacity is not None and start + offset > capacity:
+    if sent:
+        header = header.ljust(RESERVED_BYTES - _PREFIX)
+    start = aligned(_PREFIX + len(header))
+    if capacity is not None and (start + offset > capacity or (sent and start > RESERVED_BYTES)):
         raise MessageTooLarge(f"{start + offset} bytes, at most {capacity} are accepted")
-    _write_at(fd, memoryview(len(header).to_bytes(_PREFIX, "little") + header), 0)
-    for (_, _, _, at), block in zip(index, blocks.values(), strict=True):
+    write_at(fd, memoryview(len(header).to_bytes(_PREFIX, "little") + header), 0)
+    for (_, _, _, at), block in zip(index[len(sent) :], blocks.values(), strict=True):
         if block.nbytes:
-            _write_at(fd, block.reshape(-1).view("uint8").data, start + at)
+            write_at(fd, block.reshape(-1).view("uint8").data, start + at)
     if os.fstat(fd).st_size < start + offset:
         os.ftruncate(fd, start + offset)
 
@@ -119,12 +129,13 @@ def read_message(fd: int, nonce: str | None = None) -> tuple[str, Any, dict[str,
     header = _header(block[_PREFIX : _PREFIX + length])
     if nonce is not None and header["nonce"] != nonce:
         raise MessageError("the nonce is not that of this call")
-    start = _aligned(_PREFIX + length)
+    start = aligned(_PREFIX + length)
     arrays = {row[0]: _array(block, start, row) for row in header["arrays"]}
     return header["nonce"], header["value"], arrays
 
 
-def _contiguous(array: NDArray[Any]) -> NDArray[Any]:
+def contiguous(array: NDArray[Any]) -> NDArray[Any]:
+    """Return an array of numbers in C order."""
     import numpy as np
 
     block = np.ascontiguousarray(array).reshape(np.shape(array))
@@ -133,11 +144,13 @@ def _contiguous(array: NDArray[Any]) -> NDArray[Any]:
     return block
 
 
-def _aligned(offset: int) -> int:
+def aligned(offset: int) -> int:
+    """Return where an array may begin, at `offset` or behind it."""
     return -(-offset // _ALIGNMENT) * _ALIGNMENT
 
 
-def _write_at(fd: int, data: memoryview, offset: int) -> None:
+def write_at(fd: int, data: memoryview, offset: int) -> None:
+    """Write all of `data`."""
     while data:
         done = os.pwrite(fd, data, offset)
         data, offset = data[done:], offset + done

@@ -14,24 +14,31 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from grader import dataclass
 from grader.faults import MachineFault
-from grader.sandbox.bubblewrap import Sandbox
+from grader.sandbox.bubblewrap import Sandbox, python_folders
 from grader.sandbox.cgroup import ControlGroup, control_group, parent_group
 from grader.sandbox.message import (
     ANSWERED,
+    USAGE_BYTES,
     Reply,
     SandboxFailure,
+    create_memory,
     exit_failure,
     read_reply,
     read_stderr,
     read_usage,
+    seal_memory,
     seal_reply,
+    write_message,
 )
 from grader.sandbox.template import NOT_SET_UP, ChildLost, ForkedChild, Rehearsal, TemplateEnded
 from grader.sandbox.user import is_world_readable, remove_leftovers, unprivileged_user
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 START_SECONDS = 30.0
 """Time for a child to start: one that could not set up its sandbox may wait for ever."""
@@ -192,6 +199,42 @@ class Child:
             yield pidfd
         finally:
             os.close(pidfd)
+
+
+def child_arguments(job: Job, isolation: Isolation, packages: list[Path]) -> dict[str, Any]:
+    """Return what the child reads from its command line; the nonce is not among it."""
+    limits = job.limits
+    bounds = {"cpu": int(-(-limits.cpu // 1)), "output": limits.output + USAGE_BYTES}
+    if limits.memory:
+        bounds["memory"] = limits.memory
+    if isolation.uid or (isolation.sandbox and os.geteuid() != 0):
+        bounds["processes"] = limits.processes
+    sites = [str(p) for p in python_folders() if p.name.endswith("-packages")]
+    return {
+        "step": job.step,
+        "limits": bounds,
+        "path": [*(str(p.parent) for p in packages[1:]), *sites],
+        "uid": isolation.uid,
+        "confined": isolation.sandbox is not None,
+    }
+
+
+def exchange(
+    job: Job, request: Any, arrays: Mapping[str, NDArray[Any]], cleanup: ExitStack
+) -> tuple[int, int]:
+    """Return the descriptors of a request and of its reply's memory, until `cleanup`."""
+    order = shared_memory(cleanup, "request")
+    reply = shared_memory(cleanup, "reply", job.limits.output + USAGE_BYTES)
+    write_message(order, job.nonce, request, arrays)
+    seal_memory(order)
+    return order, reply
+
+
+def shared_memory(cleanup: ExitStack, name: str, size: int | None = None) -> int:
+    """Return the descriptor of new anonymous memory, which `cleanup` closes."""
+    fd = create_memory(name, size)
+    cleanup.callback(os.close, fd)
+    return fd
 
 
 @contextmanager

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from grader.faults import LabFault, StudentFault
+from grader.sandbox.inside import Outbox, sending
 
 Step = tuple[Any, dict[str, Any]]
 
@@ -120,6 +121,17 @@ def killed(request: Any, arrays: dict[str, Any]) -> Step:
 def segfault(request: Any, arrays: dict[str, Any]) -> Step:
     ctypes.string_at(0)
     return None, {}
+
+
+@sending
+def sends(request: Any, arrays: dict[str, Any], outbox: Outbox) -> Step:
+    """Send each array, which is overwritten then; raise or return one more array."""
+    for name, array in arrays.items():
+        outbox.send(name, array)
+        array[...] = 0
+    if request == "raises":
+        raise LabFault("no output is wanted")
+    return request, {"last": arrays["first"]}
 
 
 REMEMBERED: list[Any] = []

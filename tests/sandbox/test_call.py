@@ -50,6 +50,35 @@ def test_value_is_returned_unchanged(value: Any, confine: bool) -> None:
 
 
 @pytest.mark.parametrize("confine", MODES)
+def test_arrays_that_are_sent_are_those_of_the_reply(confine: bool) -> None:
+    given = {
+        "first": np.arange(3000.0),
+        "empty": np.zeros((0, 3)),
+        "bytes": np.arange(5, dtype="u1"),
+    }
+    reply = run_sandboxed(step("sends"), [1], given, confine=confine)
+    assert reply.value == [1] and set(reply.arrays) == {*given, "last"}
+    for name, array in given.items():
+        assert reply.arrays[name].dtype == array.dtype
+        assert np.array_equal(reply.arrays[name], array)
+    assert reply.arrays["last"].shape == (3000,) and not reply.arrays["last"].any()
+
+
+def test_fault_after_arrays_were_sent_is_raised() -> None:
+    with pytest.raises(LabFault, match="no output is wanted"):
+        run_sandboxed(step("sends"), "raises", {"first": np.arange(9)})
+
+
+def test_arrays_that_the_reply_has_no_room_for_are_not_sent() -> None:
+    room = Limits(output=(1 << 20) + 8000)
+    fits = {"first": np.zeros(992, "u1")}
+    assert run_sandboxed(step("sends"), None, fits, limits=room).arrays["last"].size == 992
+    with pytest.raises(SandboxFailure) as caught:
+        run_sandboxed(step("sends"), None, {"first": np.zeros(8001, "u1")}, limits=room)
+    assert caught.value.reason == "output" and caught.value.caused_by_child
+
+
+@pytest.mark.parametrize("confine", MODES)
 @pytest.mark.parametrize("dtype", ["float32", "float64", "float16", "int8", "uint64", "bool"])
 def test_arrays_are_returned_unchanged(dtype: str, confine: bool) -> None:
     given = {

@@ -13,6 +13,7 @@ import pytest
 
 from grader.faults import LabFault, MachineFault
 from grader.sandbox import call, template
+from grader.sandbox.bubblewrap import likely_sandbox
 from grader.sandbox.call import KeptChild, Limits, SandboxFailure, run_sandboxed
 from tests.command import descendants
 from tests.patience import until
@@ -52,6 +53,57 @@ def test_one_child_answers_all_calls(kept: KeptChild) -> None:
     before = descendants()
     kept.end()
     until(lambda: len(descendants()) < len(before))
+
+
+PLACES: dict[str, Any] = {"readable": (), "devices": (), "variables": {}}
+
+
+def begin(kept: KeptChild, limits: Limits, step: str = "pid_and_calls") -> None:
+    kept.begin(f"sandboxed_steps:{step}", None, limits=limits, **PLACES)
+
+
+@pytest.mark.parametrize("kept", ["started"], indirect=True)
+def test_child_that_was_begun_answers_the_next_call(kept: KeptChild) -> None:
+    likely_sandbox()
+    begin(kept, Limits())
+    assert kept.has_begun() and not kept.has_begun()
+    assert ask(kept, "sandboxed_steps:pid_and_calls", limits=Limits())[1] == 2
+    assert ask(kept, "sandboxed_steps:pid_and_calls", limits=Limits(output=1 << 20))[1] == 1
+
+
+@pytest.mark.parametrize("kept", ["started"], indirect=True)
+@pytest.mark.parametrize("step", ["killed", "lab", "pid_and_calls"])
+def test_child_that_was_begun_in_vain_leaves_the_call_as_it_is(
+    kept: KeptChild, monkeypatch: pytest.MonkeyPatch, step: str
+) -> None:
+    likely_sandbox()
+    before = descendants()
+    begin(kept, Limits(), step)
+    if step == "pid_and_calls":  # what was likely to work does not
+        monkeypatch.setattr("grader.sandbox.call.find_sandbox", lambda: "no namespaces here")
+    assert not kept.has_begun()
+    until(lambda: descendants() <= before)
+    monkeypatch.undo()
+    monkeypatch.syspath_prepend(str(Path(__file__).parent))
+    assert ask(kept, "sandboxed_steps:pid_and_calls")[1] == 1
+
+
+@pytest.mark.parametrize("kept", ["started"], indirect=True)
+def test_child_that_was_begun_and_is_not_wanted_ends(kept: KeptChild) -> None:
+    likely_sandbox()
+    before = descendants()
+    begin(kept, Limits(), "sleep")
+    kept.end()
+    until(lambda: descendants() <= before)
+
+
+@pytest.mark.parametrize("kept", ["without a sandbox"], indirect=True)
+def test_no_child_is_begun_without_a_sandbox(
+    kept: KeptChild, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(call, "likely_sandbox", lambda begin: None)
+    begin(kept, Limits())
+    assert not kept.has_begun()
 
 
 def test_other_limits_need_another_child(kept: KeptChild) -> None:
