@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from grader import dataclass
 from grader.faults import CHECK_RESOURCES, LabFault, MachineFault, file_fault
 from grader.labs.model import ArgumentSpec, Case, Expected, Lab
-from grader.labs.reference_child import SERVING_FAILED, Call, Draw, Load, Returned
+from grader.labs.reference_child import SERVING_FAILED, Call, Draw, Load, Made, Returned
 from grader.labs.reference_process import CallTimeout, Process, ProcessEnded, pool
 
 Shapes = Mapping[str, tuple[int, ...]]
@@ -114,7 +114,7 @@ def make_expected(
     lab: Lab,
     case: Case,
     shapes: Shapes,
-    inputs: Mapping[str, NDArray[Any]],
+    inputs: Mapping[str, NDArray[Any] | Made],
     reference: Reference,
 ) -> dict[str, Expected]:
     """Compute the expected value of every output, by argument name."""
@@ -128,7 +128,7 @@ def make_expected(
 def verify_outputs(
     lab: Lab,
     case: Case,
-    inputs: Mapping[str, NDArray[Any]],
+    inputs: Mapping[str, NDArray[Any] | Made],
     outputs: Mapping[str, NDArray[Any]],
     rng: np.random.Generator,
     reference: Reference,

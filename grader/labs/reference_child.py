@@ -24,6 +24,7 @@ import signal
 import socket
 import sys
 import traceback
+from collections.abc import Callable
 from contextlib import suppress
 from functools import lru_cache
 from types import CodeType, ModuleType
@@ -72,6 +73,18 @@ class Draw:
     def generator(self) -> np.random.Generator:
         """Return the generator; only the processes that draw import NumPy's random numbers."""
         return np.random.Generator(np.random.PCG64(self.seed))
+
+
+@dataclass(frozen=True)
+class Made:
+    """An array of an argument that is a dict: what makes it, in the process that needs it."""
+
+    make: Callable[..., Any]
+    arguments: tuple[Any, ...]
+
+    def array(self) -> Any:
+        """Return the array."""
+        return self.make(*self.arguments)
 
 
 @dataclass(frozen=True)
@@ -266,11 +279,20 @@ def _compiled(path: str, source: bytes) -> CodeType:
 
 def _call(request: Call, module: ModuleType) -> Returned | Raised:
     try:
-        given = (one.generator() if isinstance(one, Draw) else one for one in request.arguments)
+        given = map(_given, request.arguments)
         value: Any = getattr(module, request.function)(*given)
     except BaseException as error:
         return _raised(module.__file__ or "", error)
     return Returned(value)
+
+
+def _given(argument: Any) -> Any:
+    """Return what the function gets for an argument of a call."""
+    if isinstance(argument, Draw):
+        return argument.generator()
+    if isinstance(argument, dict):
+        return {k: v.array() if isinstance(v, Made) else v for k, v in argument.items()}
+    return argument
 
 
 def _raised(path: str, error: BaseException) -> Raised:

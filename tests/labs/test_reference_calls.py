@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from grader.faults import LabFault, MachineFault
 from grader.labs.model import Expected
 from grader.labs.reference import load_reference
+from grader.labs.reference_child import Made
 from grader.labs.reference_process import Pool
 from tests.labs.reference_program import write_reference
 from tests.patience import until
@@ -48,6 +49,14 @@ def test_expected_and_generators_are_passed(tmp_path: Path) -> None:
         draws = reference.call("expected", {}, np.random.default_rng(7))
     assert isinstance(got, Expected) and np.array_equal(got.value, right.value)
     assert draws.random() == np.random.default_rng(7).random()
+
+
+def test_an_input_is_made_in_the_process_that_gets_it(tmp_path: Path) -> None:
+    what = "return {k: v + 1 for k, v in inputs.items()}"
+    with load_reference(write_reference(tmp_path, what)) as reference:
+        given = {"x": np.zeros(2), "y": Made(np.full, ((2, 3), 7.0))}
+        got = reference.call("expected", {}, given)
+    assert got["x"].tolist() == [1, 1] and got["y"].tolist() == [[8.0] * 3] * 2
 
 
 def test_a_reference_does_not_change_the_callers_arrays(tmp_path: Path) -> None:
