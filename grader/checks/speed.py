@@ -82,9 +82,12 @@ def thresholds_for(options: Options, bands: Mapping[str, Band], device: str) -> 
 def timed_case(options: Options, evidence: Evidence) -> Case | None:
     """Return the timed case; None when the lab names no size and no case ran."""
     largest = evidence.largest
-    if options.dims:
-        return Case(TIMED, options.dims, options.kind)
-    return replace(largest.case, name=TIMED) if largest else None
+    return timed_size(options) or (replace(largest.case, name=TIMED) if largest else None)
+
+
+def timed_size(options: Options) -> Case | None:
+    """Return the timed case where the lab names its size; None where the cases that ran decide."""
+    return Case(TIMED, options.dims, options.kind) if options.dims else None
 
 
 def evaluate(options: Options, evidence: Evidence) -> Verdict:

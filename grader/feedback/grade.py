@@ -43,6 +43,7 @@ from grader.grading.pipeline import Job, Progress, grade_submission
 from grader.grading.quiz import answer_quiz
 from grader.grading.record import Grade
 from grader.grading.run import ready_for, simulator_memory
+from grader.grading.timing import with_launches
 from grader.labs.model import Lab, PreparedCase
 from grader.labs.quiz import AnswerSheet
 from grader.labs.reference import prepare_processes
@@ -380,14 +381,14 @@ def grade(
         fixes: whether to try edits of the source, to find one that makes every public case right.
         progress: called before each step.
 
-    Returns a grade with 0 points and its findings for a submission that does not compile, and an
-    incomplete grade that costs no points after a system error. Raises LabFault.
+    What does not compile has 0 points and findings; a system error costs none. Raises LabFault.
     """
     prepare_processes()
-    with ready_for(on, lab, recorded) as ready, ThreadPoolExecutor(3) as background:
-        options = RunOptions(on, seed, threads, limit, step_limit, ready=ready)
-        job = Job(lab, submission, options, visibility, student, recorded)
+    with ready_for(on, lab, recorded) as ready, ThreadPoolExecutor(4) as background:
+        own = RunOptions(on, seed, threads, limit, step_limit, ready=ready)
+        options = with_launches(own, lab, plan(lab), background)
         background.submit(prepare_template)  # it takes longer than reading the compiled program
+        job = Job(lab, submission, options, visibility, student, recorded)
         quiz = background.submit(answer_quiz, lab, answers, options)
         prefetch(background, lab, plan(lab), select_cases(lab, visibility, seed), options)
 

@@ -24,6 +24,8 @@ from grader.launch import Finding, Launch, Trace, WorkMeasure
 from grader.sandbox.call import KeptChild
 
 if TYPE_CHECKING:
+    from concurrent.futures import Future
+
     from grader.gpu.process import ReadyChildren
 
 Backend = Literal["sim", "gpu"]
@@ -46,6 +48,7 @@ class RunOptions:
         steps: warp instructions that a block may execute in the simulator.
         measure: what the simulator measures of the threads' work.
         ready: children that run launches on a GPU, started before they are needed.
+        timed: the launches to time, which are prepared meanwhile (grader.grading.timing).
     """
 
     on: Backend = "sim"
@@ -55,6 +58,7 @@ class RunOptions:
     steps: int = MAX_STEPS
     measure: WorkMeasure = "nothing"
     ready: ReadyChildren | None = field(default=None, compare=False, repr=False)
+    timed: Future[tuple[Launch, Launch]] | None = field(default=None, compare=False, repr=False)
 
     def seed_of(self, case: Case) -> bytes:
         """Return the seed of one case's inputs.

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grader.checks.result import CaseRun, Evidence
-from grader.checks.speed import Options, thresholds_for, timed_case
+from grader.checks.speed import Options, thresholds_for, timed_case, timed_size
 from grader.checks.suite import Check, evaluate_all
 from grader.compile.program import Program
 from grader.faults import LabFault, MachineFault
@@ -37,7 +37,8 @@ from grader.labs.reference import (
     prepare_processes,
     verify_outputs,
 )
-from grader.launch import Array
+from grader.labs.reference_child import Made
+from grader.launch import Array, Launch
 
 if TYPE_CHECKING:
     from grader.gpu.process import ReadyChildren
@@ -67,7 +68,7 @@ def verifier(lab: Lab, case: Case) -> Verify:
     with load_reference(path):  # its mistakes are reported before anything is timed
         pass
 
-    def verify(inputs: Arrays, outputs: Arrays) -> str:
+    def verify(inputs: Mapping[str, NDArray[Any] | Made], outputs: Arrays) -> str:
         with load_reference(path) as reference:
             if "verify" in reference.functions:
                 draw = np.random.default_rng(secrets.randbits(128))
@@ -143,7 +144,8 @@ def with_timings(
     if options is None or case is None:
         return evidence
     thresholds = thresholds_for(options, evidence.lab.bands, device)
-    plan = timing_plan(evidence.lab, case, options, thresholds, run_options.seed)
+    prepared = run_options.timed.result() if run_options.timed else None
+    plan = timing_plan(evidence.lab, case, options, thresholds, run_options.seed, prepared)
     plan = replace(plan, limit=min(max(run_options.limit, MIN_LIMIT), plan.limit))
     try:
         with ThreadPoolExecutor(
@@ -211,10 +213,21 @@ def measure(
     return tuple(timings)
 
 
+def with_launches(
+    options: RunOptions, lab: Lab, checks: Sequence[Check], background: Executor
+) -> RunOptions:
+    """Begin to prepare the launches that a GPU will time, where the lab names their size."""
+    speed = next((c.options for c in checks if isinstance(c.options, Options)), None)
+    if options.on != "gpu" or speed is None or (case := timed_size(speed)) is None:
+        return options
+    return replace(options, timed=background.submit(prepare_launches, lab, case, options.seed))
+
+
 def timing_plan(
-    lab: Lab, case: Case, options: Options, thresholds: Band, seed: bytes
-) -> TimingPlan:
-    """Plan one measurement.
+    lab: Lab, case: Case, options: Options, thresholds: Band, seed: bytes,
+    prepared: tuple[Launch, Launch] | None = None,
+) -> TimingPlan:  # fmt: skip
+    """Plan one measurement, of the launches that were `prepared` if they were.
 
     `seed` determines the base of the inputs. The inputs of each timed launch are made from the base
     with a new secret seed, so that no submission can know them.
@@ -222,7 +235,7 @@ def timing_plan(
     Raises:
         LabFault: `fixed` names an argument that is not an array, or the baseline does not compile.
     """
-    own, baseline = prepare_launches(lab, case, seed)
+    own, baseline = prepared or prepare_launches(lab, case, seed)
     names = [array.name for array in own.args if isinstance(array, Array)]
     if lost := [name for name in options.fixed if name not in names]:
         what = f"speed: fixed names `{lost[0]}`, which is not an array of the kernel"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any
 
@@ -23,6 +24,7 @@ from grader.grading.timing import (
     timing_plan,
     timing_samples,
     timings_from_samples,
+    with_launches,
     with_timings,
 )
 from grader.labs.model import Band, Case, Lab
@@ -230,6 +232,25 @@ def test_an_array_that_must_stay_as_it_is_has_to_be_one_of_the_kernel_s() -> Non
     with pytest.raises(LabFault) as caught:
         timing_plan(LAB, case, replace(asked, fixed=("a",)), due, b"")
     assert caught.value.fix == "its arrays are A, B, C"
+
+
+def test_launches_that_were_prepared_are_timed(
+    answers: Callable[..., Answers], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gpu = answers(a_timing(1.6, sigma=0.002))
+    monkeypatch.setattr(timed_module, "simulate_sample", lambda *given: ())
+    lab = small()
+    with ThreadPoolExecutor(1) as background:
+        options = with_launches(RunOptions("gpu"), lab, plan(lab), background)
+        assert with_launches(RunOptions("sim"), lab, plan(lab), background).timed is None
+        largest = small(dims={})
+        assert with_launches(RunOptions("gpu"), largest, plan(largest), background).timed is None
+    assert options.timed is not None
+    with_timings(shown(lab), plan(lab), options, H100)
+    (asked,) = gpu.asked
+    assert (asked.launch, asked.baseline_launch) == options.timed.result()
+    assert asked.launch is options.timed.result()[0]
+    with_launches(RunOptions("gpu"), lab, (), background)  # no speed check: nothing is submitted
 
 
 @pytest.fixture
