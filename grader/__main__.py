@@ -38,6 +38,10 @@ GRADING = (
 )
 """The commands that call a lab's reference."""
 
+REFERENCES = 2
+"""Processes for the reference where a GPU may be used: one prepares the cases while the other
+prepares the timed launch."""
+
 _DEBUG = "--debug"
 _CHECK_MEMORY = "check the free memory of this machine and its limits (ulimit -a)"
 _REQUESTS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
@@ -225,6 +229,12 @@ def _run(words: list[str]) -> int:
             from grader.sandbox.call import prepare_template
 
             prepare_template()
+        may_use_gpu = _may_use_gpu(words)
+        if may_use_gpu:
+            # They take as long as all that comes before the first launch.
+            from grader.gpu.process import begin_children
+
+            begin_children()
         import logging
 
         # hashlib, for one, logs a traceback when one of its libraries cannot be loaded.
@@ -233,7 +243,7 @@ def _run(words: list[str]) -> int:
             # Forked while this process is small: later, each page that both use would be copied.
             from grader.labs.reference import prepare_processes
 
-            prepare_processes()
+            prepare_processes(REFERENCES if may_use_gpu else 1)
         from grader.cli.app import run
     except BaseException as error:  # noqa: BLE001  without memory, the compiler raises anything
         return _cannot_start(error)
@@ -244,6 +254,15 @@ def _grades(words: list[str]) -> bool:
     """Whether these words of the command line call a lab's reference, as far as is known."""
     known = any(tuple(words[: len(command)]) == command for command in GRADING)
     return known and not {"-h", "--help"} & set(words)
+
+
+def _may_use_gpu(words: list[str]) -> bool:
+    """Whether these words of the command line grade one submission on a GPU of this machine."""
+    if words[:1] != ["check"] or {"sim", "--on=sim", "-h", "--help"} & set(words):
+        return False
+    from grader.gpu.devices import devices
+
+    return bool(devices())
 
 
 def _cannot_start(error: BaseException) -> int:

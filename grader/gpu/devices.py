@@ -161,6 +161,9 @@ FIRST_PAUSE, MIN_PAUSE = 0.05, 0.001
 LOCK_FOLDER = Path("/tmp")
 """Not $TMPDIR: batch systems give each job its own, so that two jobs would use one GPU at once."""
 
+LOCK_VARIABLE = "WARPGRADE_GPU_LOCK"
+"""The environment variable that names to a child the lock file of its GPU."""
+
 REASON_BYTES = 1000
 UNKNOWN_REASON = "it failed its health probe"
 _FLAGS = os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW

@@ -8,10 +8,12 @@ used by CUDA driver", CUresult.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
+from functools import cache
 from itertools import product
 from math import prod
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from numpy.typing import NDArray
 
@@ -46,6 +48,9 @@ from grader.launch import (
     pack_launches,
 )
 from grader.sandbox.call import Limits, Reply, SandboxFailure
+
+if TYPE_CHECKING:
+    from pydantic import TypeAdapter
 
 INVALID_ACCESS = {
     "CUDA_ERROR_ILLEGAL_ADDRESS": "the kernel accessed memory outside every buffer",
@@ -149,6 +154,8 @@ def run_launches(
     devices = same_model_devices()
     cubin = compile_cubin(program, device_info(devices[0]).architecture)
     traces: list[Trace] = []
+    if ready is not None:
+        ready.wait(launch_child.launch)
     with acquire_device(devices) as device:
         work = _Job(program, cubin, device, device_info(device), ready)
         while len(traces) < len(launches):
@@ -172,7 +179,9 @@ def _attempt(work: _Job, launches: Sequence[Launch], limit: float) -> list[Trace
     arrays["cubin"] = _bytes(work.cubin)
     try:
         step, limits = launch_child.launch, _limits(ready, limit)
-        reply = call_ready(work.ready, work.device, step, request, arrays, limits)
+        with ThreadPoolExecutor(1) as beside:  # what reads the reply is made while it is awaited
+            beside.submit(_outcomes)
+            reply = call_ready(work.ready, work.device, step, request, arrays, limits)
     except SandboxFailure as death:
         check_after_death(work.device, death)
         return [_aborted(work, death_finding(death, limit)) for _ in ready]
@@ -197,10 +206,10 @@ def _validated(reply: Reply, launches: Sequence[Launch]) -> list[dict[str, Any]]
     Raises:
         MachineFault: an outcome or a buffer is malformed.
     """
-    from pydantic import TypeAdapter, ValidationError
+    from pydantic import ValidationError
 
     try:
-        outcomes = TypeAdapter(list[launch_child.Outcome]).validate_python(reply.value)
+        outcomes = _outcomes().validate_python(reply.value)
     except ValidationError:
         raise _malformed_reply() from None
     for number, (one, outcome) in enumerate(zip(launches, outcomes, strict=False)):
@@ -212,6 +221,14 @@ def _validated(reply: Reply, launches: Sequence[Launch]) -> list[dict[str, Any]]
             if held is None or (held.dtype.str, held.shape) != ("|u1", (array.nbytes + 2 * GUARD,)):
                 raise _malformed_reply()
     return [asdict(outcome) for outcome in outcomes]
+
+
+@cache
+def _outcomes() -> TypeAdapter[list[launch_child.Outcome]]:
+    """Return what validates a child's outcomes; pydantic takes a tenth of a second to import."""
+    from pydantic import TypeAdapter
+
+    return TypeAdapter(list[launch_child.Outcome])
 
 
 def _malformed_reply() -> MachineFault:

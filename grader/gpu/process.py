@@ -1,23 +1,24 @@
 """Call a function in a child process on one GPU; describe the GPU and check its health.
 
 A child imports NumPy and PyCUDA and initializes CUDA for half a second before it needs the GPU.
-`ReadyChildren` do that while the submission is compiled and simulated.
+`ReadyChildren` do that while the submission is compiled and simulated. `begin_children` starts them
+before the grader has imported what it needs itself; so nothing here imports NumPy.
 """
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext, suppress
+from functools import cache
 from threading import Event, Thread
-from typing import Any, Self
-
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, Any, Self, TypedDict
 
 from grader import dataclass
 from grader.compile.cache import cache_key, load, store, user_folder
 from grader.faults import Fault, MachineFault
-from grader.gpu import launch_child, timing_child
 from grader.gpu.devices import (
+    LOCK_VARIABLE,
     Device,
     driver_version,
     library_folder,
@@ -27,8 +28,6 @@ from grader.gpu.devices import (
     same_model_devices,
     toolkit,
 )
-from grader.gpu.nvcc import cached_release
-from grader.gpu.session import LOCK_VARIABLE
 from grader.sandbox.call import KeptChild, Limits, Reply, SandboxFailure, run_sandboxed
 
 START_SECONDS = 30.0
@@ -42,9 +41,20 @@ OUTPUT_BYTES = 3 << 30
 """Bytes of the reply of a child that launches a submission, at least: a ready child serves calls
 with the same limit. Memory is used only for what is written."""
 
+READY_LIMITS = Limits(wall=START_SECONDS, cpu=READY_SECONDS, memory=0, output=OUTPUT_BYTES)
+
+LAUNCH, MEASURE = "grader.gpu.launch_child:launch", "grader.gpu.timing_child:measure"
+"""The steps that grade a submission: run its cases, and time its kernel."""
+
 FORMAT = 1
 
-Step = Callable[[Any, Mapping[str, NDArray[Any]]], Any]
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    Step = str | Callable[..., Any]
+    """A function of `grader.gpu`, or its name ("package.module:function")."""
 
 
 @dataclass(frozen=True)
@@ -59,16 +69,17 @@ class _Waiting:
     """A child that starts in a thread, which stays: the system ends a child with its thread."""
 
     def __init__(self, device: Device, step: Step) -> None:
-        self.child = KeptChild()
+        begun = _begun_of(os.getpid())
+        self.child = begun.pop((device, step_name(step)), KeptChild())
         self.is_ready, self._is_over = Event(), Event()
         self._thread = Thread(target=self._serve, args=(device, step), name="gpu-child")
         self._thread.start()
 
     def _serve(self, device: Device, step: Step) -> None:
-        limits = Limits(wall=START_SECONDS, cpu=READY_SECONDS, memory=0, output=OUTPUT_BYTES)
         try:
-            with suppress(SandboxFailure, Fault):  # the call itself reports why
-                call_on(device, step, None, {}, limits, kept=self.child)
+            if not self.child.has_begun():
+                with suppress(SandboxFailure, Fault):  # the call itself reports why
+                    call_on(device, step, None, {}, READY_LIMITS, kept=self.child)
         finally:
             self.is_ready.set()
             self._is_over.wait()
@@ -88,12 +99,17 @@ class ReadyChildren:
     """
 
     def __init__(self, device: Device, steps: Sequence[Step]) -> None:
-        self._waiting = {step: _Waiting(device, step) for step in steps}
+        self._waiting = {step_name(step): _Waiting(device, step) for step in steps}
+
+    def wait(self, step: Step) -> None:
+        """Wait until the child for a step is ready, before what the others wait for is taken."""
+        if (waiting := self._waiting.get(step_name(step))) is not None:
+            waiting.is_ready.wait()
 
     @contextmanager
     def take(self, step: Step) -> Iterator[KeptChild | None]:
         """Lend the child for a step when it is ready, then end it; None if it was taken before."""
-        if (waiting := self._waiting.pop(step, None)) is None:
+        if (waiting := self._waiting.pop(step_name(step), None)) is None:
             yield None
             return
         try:
@@ -118,8 +134,58 @@ def ready_children(*, timed: bool) -> ReadyChildren | None:
     """
     if missing_requirement() is not None:
         return None
-    steps: list[Step] = [launch_child.launch]
-    return ReadyChildren(same_model_devices()[0], steps + [timing_child.measure] * timed)
+    device = same_model_devices()[0]
+    ready = ReadyChildren(device, [LAUNCH, MEASURE] if timed else [LAUNCH])
+    if not timed and (device, MEASURE) in _begun_of(os.getpid()):
+        _Waiting(device, MEASURE).end(wait=False)
+    return ready
+
+
+def begin_children() -> None:
+    """Start the children of the first `ready_children` of this process, without waiting for them.
+
+    It is not known yet whether the lab times a kernel. Without a GPU, or without what it needs,
+    nothing is started. Call it in the main thread.
+    """
+    if missing_requirement() is not None:
+        return
+    device = same_model_devices()[0]
+    for step in (LAUNCH, MEASURE):
+        child = _begun_of(os.getpid()).setdefault((device, step), KeptChild())
+        child.begin(step, None, limits=READY_LIMITS, **_terms(device))
+
+
+@cache
+def _begun_of(pid: int) -> dict[tuple[Device, str], KeptChild]:
+    """The children that were begun and not taken yet; a forked copy of the grader has none."""
+    return {}
+
+
+class _Terms(TypedDict):
+    """What a child on a GPU may see and use."""
+
+    readable: tuple[Path, ...]
+    devices: tuple[Path, ...]
+    variables: Mapping[str, str]
+
+
+def _terms(device: Device, readable: tuple[Path, ...] = ()) -> _Terms:
+    libraries = library_folder()
+    lock = lock_file(device)
+    variables = {
+        "LD_LIBRARY_PATH": str(libraries or ""),
+        "CUDA_CACHE_DISABLE": "1",
+        LOCK_VARIABLE: str(lock),
+    }
+    if device.uuid:
+        variables["CUDA_VISIBLE_DEVICES"] = device.uuid
+    needed = [path for path in (libraries, lock) if path is not None and path.exists()]
+    return _Terms(readable=(*needed, *readable), devices=device.nodes(), variables=variables)
+
+
+def step_name(step: Step) -> str:
+    """Return the name of a function that runs in a child."""
+    return step if isinstance(step, str) else f"{step.__module__}:{step.__name__}"
 
 
 def call_on(
@@ -135,26 +201,8 @@ def call_on(
 
     `kept` may hold a child that is ready; it is used if it was started for this GPU.
     """
-    libraries = library_folder()
-    lock = lock_file(device)
-    variables = {
-        "LD_LIBRARY_PATH": str(libraries or ""),
-        "CUDA_CACHE_DISABLE": "1",
-        LOCK_VARIABLE: str(lock),
-    }
-    if device.uuid:
-        variables["CUDA_VISIBLE_DEVICES"] = device.uuid
-    needed = [path for path in (libraries, lock) if path is not None and path.exists()]
-    return run_sandboxed(
-        f"{step.__module__}:{step.__name__}",
-        request,
-        arrays,
-        limits=limits,
-        readable=(*needed, *readable),
-        devices=device.nodes(),
-        variables=variables,
-        kept=kept,
-    )
+    terms = _terms(device, readable)
+    return run_sandboxed(step_name(step), request, arrays, limits=limits, kept=kept, **terms)
 
 
 def call_ready(
@@ -172,6 +220,8 @@ def call_ready(
 
 def device_info(device: Device) -> DeviceInfo:
     """Ask CUDA for a description of a GPU; cached per driver and nvcc."""
+    from grader.gpu.nvcc import cached_release
+
     tools = toolkit()
     nvcc = cached_release(tools) if tools else ""
     key = cache_key("gpu", FORMAT, device.name, driver_version(), nvcc)
@@ -192,7 +242,7 @@ def device_info(device: Device) -> DeviceInfo:
 def _query_device(device: Device) -> Any:
     try:
         return call_on(
-            device, launch_child.describe, {}, {}, Limits(wall=START_SECONDS, memory=0)
+            device, "grader.gpu.launch_child:describe", {}, {}, Limits(wall=START_SECONDS, memory=0)
         ).value
     except SandboxFailure as death:
         what = f"CUDA cannot describe {device.model}: {death.detail}"
@@ -203,7 +253,9 @@ def _query_device(device: Device) -> Any:
 def health_problem(device: Device) -> str:
     """Run a known kernel on `device`; return what went wrong, empty when it is healthy."""
     try:
-        reply = call_on(device, launch_child.probe, {}, {}, Limits(wall=START_SECONDS, memory=0))
+        reply = call_on(
+            device, "grader.gpu.launch_child:probe", {}, {}, Limits(wall=START_SECONDS, memory=0)
+        )
     except SandboxFailure as death:
         return f"the probe died: {death.detail}"
     except MachineFault as fault:

@@ -20,13 +20,14 @@ from numpy.typing import NDArray
 
 from grader import dataclass
 from grader.faults import LabFault, MachineFault
-from grader.gpu.devices import share_lock
+from grader.gpu.devices import LOCK_VARIABLE, share_lock
 from grader.launch import Argument, Array, Launch, Packed, Scalar, Texture
 
 PAUSES = (20e-6, 2e-3)
+"""The shortest and the longest pause between two looks at an event, in seconds."""
 
-LOCK_VARIABLE = "WARPGRADE_GPU_LOCK"
-"""The environment variable that names the lock file of this process' GPU."""
+PAUSE_SHARE = 1 / 16
+"""A pause as a share of the time since the first look: what is noticed late is that share."""
 
 
 @dataclass(frozen=True)
@@ -60,12 +61,12 @@ def wait_for(event: Any, limit: float) -> bool:
     Raises:
         cuda.Error: a launch before the event failed.
     """
-    deadline, pause = time.monotonic() + limit, PAUSES[0]
+    began, (shortest, longest) = time.monotonic(), PAUSES
     while not event.query():
-        if time.monotonic() > deadline:
+        waited = time.monotonic() - began
+        if waited > limit:
             return False
-        time.sleep(pause)
-        pause = min(2 * pause, PAUSES[1])
+        time.sleep(min(max(waited * PAUSE_SHARE, shortest), longest))
     return True
 
 

@@ -23,7 +23,8 @@ from numpy.typing import NDArray
 
 from grader import dataclass
 from grader.compile.program import Program
-from grader.launch import Arrays, Finding, Launch
+from grader.labs.reference_child import Made
+from grader.launch import Finding, Launch
 
 MIN_RATIOS = 50
 """Pairs that a decision needs: the error of their median is a quarter of one pair's noise."""
@@ -122,9 +123,9 @@ def estimate(ratios: Sequence[float]) -> Estimate:
     return Estimate(middle, low, high, sigma, len(ratios))
 
 
-Verify = Callable[[Mapping[str, NDArray[Any]], Mapping[str, NDArray[Any]]], str]
+Verify = Callable[[Mapping[str, NDArray[Any] | Made], Mapping[str, NDArray[Any]]], str]
 """Verifies a timed launch: from inputs and outputs by argument name, to one line that says what is
-wrong, empty when the outputs are right."""
+wrong, empty when the outputs are right. An input may be one that the verifying process makes."""
 
 
 @dataclass(frozen=True)
@@ -326,7 +327,6 @@ class Record:
     Attributes:
         times: (baseline, submission) in seconds; the first pair warms up.
         clocks: MHz after each pair.
-        outputs: buffers for verification, by name.
         overhead: seconds between two events with nothing between them.
         empty: seconds of an empty kernel, with overhead.
         stopped: why the measurement ended early: "timeout", "error" or "".
@@ -337,7 +337,6 @@ class Record:
 
     times: list[tuple[float, float]] = field(default_factory=list)
     clocks: list[int] = field(default_factory=list)
-    outputs: Arrays = field(default_factory=dict)
     overhead: float = 0.0
     empty: float = 0.0
     stopped: str = ""

@@ -1,13 +1,15 @@
 """Time a kernel against its baseline on a GPU: TimingPlan -> Timing (paired timing).
 
 A child process takes the samples. The GPU is locked only while the child runs; the outputs are
-verified after that.
+verified once it has taken them.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from dataclasses import replace
 from importlib.resources import files
 from typing import Any
@@ -19,7 +21,7 @@ from grader.compile.cache import cache_key, load, store, user_folder
 from grader.compile.launch_limits import launch_error, with_parameter_types
 from grader.compile.program import Kernel, Program
 from grader.faults import LabFault, MachineFault
-from grader.gpu import peaks, process, timing_child
+from grader.gpu import peaks, process
 from grader.gpu.buffers import GUARD, guard_band_findings
 from grader.gpu.devices import (
     Device,
@@ -38,10 +40,10 @@ from grader.gpu.launches import (
 )
 from grader.gpu.nvcc import compile_cubin
 from grader.gpu.process import (
+    MEASURE,
     START_SECONDS,
     ReadyChildren,
     call_on,
-    call_ready,
     check_after_death,
     device_info,
     require_healthy,
@@ -60,11 +62,12 @@ from grader.gpu.speedup import (
 from grader.gpu.timing_verification import (
     array_arguments,
     baseline_findings,
+    reply_model,
     submission_findings,
     validate_reply,
 )
-from grader.launch import Array, Finding, Launch, pack_launches
-from grader.sandbox.call import Limits, Reply, SandboxFailure
+from grader.launch import Array, Arrays, Finding, Launch, pack_launches
+from grader.sandbox.call import KeptChild, Limits, Reply, SandboxFailure
 
 OUTPUT_BYTES = 5 << 28
 """Bytes of the submission's timed outputs that are handed back for verification, at most: a
@@ -104,10 +107,16 @@ def time_kernel(
     measurement = Measurement(program, plan, (_kernel(plan.baseline, plan.baseline_launch),
                                         _kernel(program, plan.launch)))  # fmt: skip
     cubins = build_baseline(plan.baseline) | {"cubin.1": compile_cubin(program, architecture)}
-    with acquire_device(devices) as device:
+    packed = _packed(measurement, cubins)
+    if ready is not None:
+        ready.wait(MEASURE)
+    # The outputs are verified while the child ends, which frees its context and its memory.
+    with ThreadPoolExecutor(1) as beside, acquire_device(devices) as device:
         name = device_info(device).toolchain["device"]
         try:
-            reply = _measure(measurement, cubins, device, ready)
+            with ready.take(MEASURE) if ready else nullcontext() as kept:
+                reply = _measure(measurement, packed, device, kept)
+                evaluated = beside.submit(_to_timing, measurement, reply, verify)
         except SandboxFailure as death:
             check_after_death(device, death)
             lost = at_kernel_line(death_finding(death, plan.limit), program, measurement.kernels[1])
@@ -115,7 +124,7 @@ def time_kernel(
         if reply.value["stopped"]:
             require_healthy(device)
         measured = reply.value["peaks"] | _cublas(plan.cublas, device)
-    return replace(_to_timing(measurement, reply, verify), device=name, peaks=measured)
+    return replace(evaluated.result(), device=name, peaks=measured)
 
 
 def build_baseline(baseline: Program) -> dict[str, bytes]:
@@ -158,16 +167,19 @@ def _buffer_bytes(plan: TimingPlan, *, outputs: bool) -> int:
     return sum(a.nbytes + 2 * GUARD for a in arrays)
 
 
-def _measure(
-    measurement: Measurement,
-    cubins: Mapping[str, bytes],
-    device: Device,
-    ready: ReadyChildren | None,
-) -> Reply:
+def _packed(measurement: Measurement, cubins: Mapping[str, bytes]) -> tuple[Any, Arrays]:
+    """Pack both launches and the cubins for the child."""
     plan = measurement.plan
     own = with_parameter_types(plan.launch, measurement.kernels[1])
     rows, arrays = pack_launches([_without_data(plan.baseline_launch), own])
-    arrays |= {name: np.frombuffer(cubin, np.uint8) for name, cubin in cubins.items()}
+    return rows, arrays | {n: np.frombuffer(cubin, np.uint8) for n, cubin in cubins.items()}
+
+
+def _measure(
+    measurement: Measurement, packed: tuple[Any, Arrays], device: Device, kept: KeptChild | None
+) -> Reply:
+    """Have a child take the samples, in `kept` if it is one."""
+    plan, (rows, arrays) = measurement.plan, packed
     most = max_pairs(plan)
     key = cache_key("peaks", FORMAT, device.name, driver_version())
     known = load(user_folder(), key)
@@ -190,7 +202,9 @@ def _measure(
     output = max(_reply_bytes(plan, most), process.OUTPUT_BYTES)
     limits = Limits(wall=wall, cpu=wall, memory=0, output=output)
     began = time.monotonic()
-    made = call_ready(ready, device, timing_child.measure, request, arrays, limits)
+    with ThreadPoolExecutor(1) as beside:  # what reads the reply is made while it is awaited
+        beside.submit(reply_model)
+        made = call_on(device, MEASURE, request, arrays, limits, kept=kept)
     took = time.monotonic() - began
     reply = Reply(dict(validate_reply(made.value, made.arrays, plan.launch, took)), made.arrays)
     if known is None and reply.value["peaks"]:

@@ -22,6 +22,7 @@ from grader.faults import LabFault, MachineFault
 from grader.gpu.buffers import GUARD, draw_moves, new_input, without_guard_bands
 from grader.gpu.launches import USE_SIMULATOR
 from grader.gpu.speedup import BASELINE, BASELINE_PREFIX, SUBMISSION, TimingPlan, Verify
+from grader.labs.reference_child import Made
 from grader.launch import Array, Finding, Launch
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ _KEY = re.compile(rf"(?:bands|(?:{BASELINE_PREFIX})?\d{{1,6}})\.(\d{{1,3}})")
 
 
 @cache
-def _reply_model() -> type[BaseModel]:
+def reply_model() -> type[BaseModel]:
     """Return the model of a timing child's numbers: see grader.gpu.speedup.Record."""
     from pydantic import Field, create_model
 
@@ -70,7 +71,7 @@ def validate_reply(value: Any, arrays: Buffers, launch: Launch, wall: float) -> 
     from pydantic import ValidationError
 
     try:
-        reply: Any = _reply_model().model_validate(value)
+        reply: Any = reply_model().model_validate(value)
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         key = ".".join(map(str, first["loc"]))
@@ -140,28 +141,38 @@ def _problems(plan: TimingPlan, after: Buffers, verify: Verify, side: int) -> di
     pairs = sorted({int(key.partition(".")[0]) for key in kept if key[0].isdigit()})
 
     def problem(pair: int) -> str:
-        return verify(*recreate_launch(plan, pair, after, side))
+        return verify(*describe_launch(plan, pair, after, side))
 
     with ThreadPoolExecutor(max(1, min(VERIFIERS, os.cpu_count() or 1))) as pool:
         return dict(zip(pairs, pool.map(problem, pairs), strict=True))
 
 
-def recreate_launch(
+def describe_launch(
     plan: TimingPlan, pair: int, after: Buffers, side: int = SUBMISSION
-) -> tuple[dict[str, NDArray[Any]], dict[str, NDArray[Any]]]:
-    """Recreate the inputs of one side in a pair; return them with the outputs that it left."""
-    inputs: dict[str, NDArray[Any]] = dict(plan.launch.globals)
+) -> tuple[dict[str, NDArray[Any] | Made], dict[str, NDArray[Any]]]:
+    """Return the inputs of one side in a pair, or what makes them, and the outputs that it left."""
+    inputs: dict[str, NDArray[Any] | Made] = dict(plan.launch.globals)
     outputs: dict[str, NDArray[Any]] = {}
     prefix = BASELINE_PREFIX if side == BASELINE else ""
     for k, array in array_arguments(plan.launch):
         if array.data is not None:
             base = np.ascontiguousarray(array.data, array.dtype)
             moved = draw_moves(array.shape, plan.seed, 2 * pair + side, array.name)
-            inputs[array.name] = base if array.name in plan.fixed else new_input(base, moved)
+            inputs[array.name] = (
+                base if array.name in plan.fixed else Made(new_input, (base, moved))
+            )
         if array.read_back:
             left = without_guard_bands(after[f"{prefix}{pair}.{k}"])
             outputs[array.name] = left.view(array.dtype).reshape(array.shape)
     return inputs, outputs
+
+
+def recreate_launch(
+    plan: TimingPlan, pair: int, after: Buffers, side: int = SUBMISSION
+) -> tuple[dict[str, NDArray[Any]], dict[str, NDArray[Any]]]:
+    """Recreate the inputs of one side in a pair; return them with the outputs that it left."""
+    inputs, outputs = describe_launch(plan, pair, after, side)
+    return {k: v.array() if isinstance(v, Made) else v for k, v in inputs.items()}, outputs
 
 
 def array_arguments(launch: Launch) -> list[tuple[int, Array]]:

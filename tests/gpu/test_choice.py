@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from grader.__main__ import _may_use_gpu
 from grader.cli.terminal import Backend, resolved
 from grader.faults import MachineFault
-from grader.gpu import devices
+from grader.gpu import devices, driver
 from grader.gpu.devices import quarantine, same_model_devices
 
 
@@ -19,6 +20,7 @@ def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPat
     monkeypatch.setattr(devices, "DEVICES", tmp_path)
     monkeypatch.setattr(devices, "DRIVER", tmp_path)
     monkeypatch.setattr(devices, "LOCK_FOLDER", tmp_path)
+    monkeypatch.setattr(driver, "driver_too_old", lambda: None)
     for present in ("library_folder", "find_spec", "toolkit"):
         monkeypatch.setattr(devices, present, lambda *asked: "there")
     return monkeypatch
@@ -64,3 +66,23 @@ def test_a_machine_without_a_gpu_says_nothing(
     (tmp_path / "nvidia0").unlink()
     assert resolved(Backend.auto) == "sim"
     assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize(
+    ("words", "may"),
+    [
+        ("check vector-add a.cu", True),
+        ("check vector-add a.cu --on gpu --json", True),
+        ("check vector-add a.cu --on sim", False),
+        ("check --on=sim vector-add a.cu", False),
+        ("check --help", False),
+        ("batch vector-add submissions/", False),
+        ("", False),
+    ],
+)
+def test_children_are_begun_for_what_may_use_a_gpu(
+    machine: pytest.MonkeyPatch, tmp_path: Path, words: str, may: bool
+) -> None:
+    assert _may_use_gpu(words.split()) == may
+    (tmp_path / "nvidia0").unlink()
+    assert not _may_use_gpu(words.split())

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -14,12 +17,13 @@ import pytest
 
 from grader.compile.source import compile_source
 from grader.faults import MachineFault
-from grader.gpu import launch_child, process, timing_child
-from grader.gpu.devices import Device
+from grader.gpu import devices, launch_child, process, timing, timing_child
+from grader.gpu.devices import Device, acquire_device
 from grader.gpu.launches import run_launches
 from grader.gpu.process import OUTPUT_BYTES, ReadyChildren, call_ready, ready_children
 from grader.launch import Array, Launch
 from grader.sandbox import call, template
+from grader.sandbox.bubblewrap import likely_sandbox
 from grader.sandbox.call import Limits, Reply, run_sandboxed
 from tests.command import ROOT, descendants
 from tests.patience import until
@@ -91,6 +95,89 @@ def test_child_that_cannot_start_leaves_the_call_as_it_is(
     monkeypatch.setattr(process, "call_on", call_on)
     with ReadyChildren(GPU, STEPS) as ready:
         assert served(ready, STEPS[0]) == 1
+
+
+NULL = Device(Path("/dev/null"), "GPU-aaaa", "NVIDIA A")
+BEGUN = ("sandboxed_steps:pid_and_calls", "sandboxed_steps:echo")
+
+
+@pytest.fixture
+def begun(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """A machine whose GPU is /dev/null; its children were begun."""
+    monkeypatch.syspath_prepend(str(ROOT / "tests" / "sandbox"))
+    monkeypatch.setattr(process, "missing_requirement", lambda: None)
+    monkeypatch.setattr(process, "same_model_devices", lambda: (NULL,))
+    for name, step in zip(("LAUNCH", "MEASURE"), BEGUN, strict=True):
+        monkeypatch.setattr(process, name, step)
+    likely_sandbox()
+    before = descendants()
+    process.begin_children()
+    yield
+    assert not process._begun_of(os.getpid())
+    for thread in threading.enumerate():
+        if thread.name == "gpu-child":
+            thread.join(30)
+    until(lambda: descendants() <= before)
+
+
+@pytest.mark.parametrize("timed", [True, False])
+def test_children_that_were_begun_are_those_of_the_first_submission(
+    begun: None, timed: bool
+) -> None:
+    calls = [(BEGUN[0], 2), (BEGUN[0], 1)]
+    ready = ready_children(timed=timed)
+    assert ready is not None
+    with ready:
+        for step, number in calls:
+            assert call_ready(ready, NULL, step, {}, {}, LIMITS).value[1] == number
+        assert (BEGUN[1] in ready._waiting) == timed
+
+
+def test_outputs_are_verified_while_the_child_ends(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The GPU is held until it has ended."""
+    verifying, order = threading.Event(), list[str]()
+
+    class Ending:
+        """A child whose end takes until its outputs are being verified."""
+
+        def wait(self, step: Any) -> None:
+            order.append("ready")
+
+        @contextmanager
+        def take(self, step: Any) -> Iterator[None]:
+            yield None
+            assert verifying.wait(20)
+            with pytest.raises(MachineFault), acquire_device([GPU], wait=0):
+                pytest.fail("the child still uses it")
+            order.append("ended")
+
+    def evaluated(*given: Any) -> timing.Timing:
+        verifying.set()
+        with acquire_device([GPU], wait=20):
+            order.append("verified")
+        return timing.Timing(())
+
+    described = process.DeviceInfo("sm_90", {"device": "NVIDIA A"})
+    reply = Reply({"stopped": "", "peaks": {}}, {})
+    replaced = {
+        "missing_requirement": lambda: None, "same_model_devices": lambda: (GPU,),
+        "device_info": lambda device: described, "_launch_problem": lambda *given: None,
+        "_kernel": lambda *given: None, "build_baseline": lambda baseline: {},
+        "compile_cubin": lambda *given: b"", "_packed": lambda *given: (None, {}),
+        "_measure": lambda *given: reply, "_to_timing": evaluated,
+    }  # fmt: skip
+    for name, stub in replaced.items():
+        monkeypatch.setattr(timing, name, stub)
+    monkeypatch.setattr(devices, "LOCK_FOLDER", tmp_path)
+    program: Any = SimpleNamespace(file="k.cu")
+    plan: Any = SimpleNamespace(
+        launch=None, baseline=None, baseline_launch=None, cublas=None, limit=1.0
+    )
+    made = timing.time_kernel(program, plan, lambda *given: "", Ending())  # type: ignore[arg-type]
+    assert made.device == "NVIDIA A"
+    assert order == ["ready", "ended", "verified"]
 
 
 @pytest.mark.gpu

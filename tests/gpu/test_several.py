@@ -6,6 +6,7 @@ The machine's folders and the children's replies are prepared: needs no GPU.
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from dataclasses import asdict
 from pathlib import Path
 from threading import Barrier
@@ -108,6 +109,27 @@ def test_no_gpu_is_held_while_nvcc_compiles(
     monkeypatch.setattr(attempt, "compile_cubin", compiled)
     attempt.run_launches(PROGRAM, [LAUNCH])
     assert free == ["GPU-0", "GPU-1"]
+
+
+def test_no_gpu_is_held_while_a_child_starts(calls: list[dict[str, Any]]) -> None:
+    free = []
+
+    class Starting:
+        """A child that is not ready yet."""
+
+        def wait(self, step: Any) -> None:
+            with (
+                acquire_device(devices.devices(), wait=0) as first,
+                acquire_device(devices.devices(), wait=0) as second,
+            ):
+                free.extend([first.uuid, second.uuid])
+
+        def take(self, step: Any) -> Any:
+            return nullcontext()
+
+    attempt.run_launches(PROGRAM, [LAUNCH], ready=Starting())  # type: ignore[arg-type]
+    assert free == ["GPU-0", "GPU-1"]
+    assert len(launches(calls)) == 1
 
 
 def test_gpu_of_another_model_is_skipped(calls: list[dict[str, Any]], tmp_path: Path) -> None:

@@ -185,16 +185,35 @@ class Bench(timing_child.Bench):
         return with_guard_bands(k, array, 0)
 
 
+def test_memory_of_a_buffer_is_used_again_only_when_it_is_sent() -> None:
+    sent: list[tuple[str, int]] = []
+    outputs = timing_child.Outputs(lambda name, held: sent.append((name, int(held[0]))))
+    for value in (1, 2):
+        held = outputs.memory(8)
+        held[:] = value
+        outputs.keep(str(value), held)
+    assert not sent
+    outputs.send()
+    assert sent == [("1", 1), ("2", 2)]
+    first, second, third = (outputs.memory(size) for size in (8, 4, 8))
+    assert not np.shares_memory(first, third) and second.size == 4
+    outputs.send()
+    assert len(sent) == 2
+
+
 def test_child_returns_the_outputs_that_the_parent_requires() -> None:
     kernel = timing_child.TimedKernel(None, OWN, ())
     numbers = {"seed": PLAN.seed.hex(), "minimum": 1.2, "full": 1.5, "budget": 9, "least": 30}
     plan = {**numbers, "most": 60, "fixed": [], "limit": 1.0}
-    bench = Bench(None, None, (kernel, kernel), None, Clock(), plan)  # type: ignore[arg-type]
+    sent: dict[str, NDArray[np.uint8]] = {}
+    outputs = timing_child.Outputs(lambda name, held: sent.update({name: held.copy()}))
+    bench = Bench(None, None, (kernel, kernel), None, Clock(), plan, outputs)  # type: ignore[arg-type]
     record = Record()
     bench.run(record, SimpleNamespace(synchronize=lambda: None))
+    outputs.send()
     pairs = range(len(record.times))
     assert len(pairs) == 31 and set(record.times) == {(2e-3, 1e-3)}
     looked_at = {f"{BASELINE_PREFIX}{p}.2" for p in pairs if is_baseline_verified(PLAN.seed, p)}
-    assert set(record.outputs) == {f"{p}.2" for p in pairs} | looked_at | {"bands.0", "bands.1"}
+    assert set(sent) == {f"{p}.2" for p in pairs} | looked_at | {"bands.0", "bands.1"}
     told = {**answer()[0], "times": record.times, "clocks": record.clocks}
-    assert validate_reply(told, record.outputs, OWN, 10.0)["clocks"] == [0] * len(pairs)
+    assert validate_reply(told, sent, OWN, 10.0)["clocks"] == [0] * len(pairs)
