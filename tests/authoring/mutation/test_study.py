@@ -23,7 +23,7 @@ from grader.authoring.mutation.study import (
     start_study,
     study,
 )
-from grader.authoring.requirements import RequirementResult, lab_folder
+from grader.authoring.requirements import LabFolder, RequirementResult, lab_folder
 from grader.faults import LabFault
 from grader.grading.baseline import canceled_pool
 from grader.grading.cases import RunOptions
@@ -91,6 +91,15 @@ def a_lab(folder: Path, *cases: str, solution: str = SOLUTION) -> Lab:
     (lab / "baseline.cu").write_text(SOLUTION)
     (answer / "twice.cu").write_text(solution)
     return load_lab("twice", (folder / "labs",))
+
+
+@pytest.fixture
+def two_labs(tmp_path: Path) -> list[LabFolder]:
+    """Two equal labs without a baseline, so that no cheats are made of it."""
+    labs = [a_lab(tmp_path / name, WHOLE, RAGGED) for name in "ab"]
+    for lab in labs:
+        lab.baseline.unlink()
+    return [lab_folder(lab) for lab in labs]
 
 
 def gate(lab: Lab) -> list[RequirementResult]:
@@ -183,9 +192,8 @@ def test_cached_verdict_depends_on_text_lab_and_seed(tmp_path: Path) -> None:
 
 
 def test_next_lab_starts_behind_the_mutants(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    two_labs: list[LabFolder], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    folders = [lab_folder(a_lab(tmp_path / name, WHOLE, RAGGED)) for name in "ab"]
     steps: list[str] = []
 
     def begin(*args: Any, **named: Any) -> StartedLab:
@@ -193,23 +201,22 @@ def test_next_lab_starts_behind_the_mutants(
         return start_lab(*args, **named)
 
     monkeypatch.setattr("grader.authoring.gate.start_lab", begin)
-    results = [(one.what, one.holds) for one in check_labs(folders, OPTIONS, steps.append)]
-    alone = [(one.what, one.holds) for one in check_labs(folders[1:], OPTIONS)]
+    results = [(one.what, one.holds) for one in check_labs(two_labs, OPTIONS, steps.append)]
+    alone = [(one.what, one.holds) for one in check_labs(two_labs[1:], OPTIONS)]
     assert results == alone * 2
     starts = [number for number, step in enumerate(steps) if step == "start"][:2]
     assert starts[0] == 0 and starts[1] < steps.index("twice: mutants")
 
 
 def test_endless_reference_ends_only_its_own_lab(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    two_labs: list[LabFolder], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("grader.labs.reference.SECONDS", 0.3)
     monkeypatch.setattr("grader.labs.reference_process.MAX_WAITS", 10_000)  # a busy machine
-    folders = [lab_folder(a_lab(tmp_path / name, WHOLE, RAGGED)) for name in "ab"]
     endless = REFERENCE.replace("    right =", "    while True: pass\n    right =")
-    (folders[0].lab.folder / "reference.py").write_text(endless)
-    alone = list(check_labs(folders[1:], OPTIONS))
-    results = list(check_labs(folders, OPTIONS))
+    (two_labs[0].lab.folder / "reference.py").write_text(endless)
+    alone = list(check_labs(two_labs[1:], OPTIONS))
+    results = list(check_labs(two_labs, OPTIONS))
     first = [result.is_final for result in results].index(True)
     assert "let every loop end" in results[first].observed
     assert results[first + 1 :] == alone and alone[-1].what == "mutants"
