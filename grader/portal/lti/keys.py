@@ -15,6 +15,7 @@ import tempfile
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime, timedelta
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -105,14 +106,7 @@ class Keys:
             what = f"other users may read the course's LTI keys (mode {stat.S_IMODE(mode):o})"
             raise LabFault(what, where=str(self._path), fix=f"chmod 600 {self._path}")
         try:
-            found = tuple(
-                SigningKey(
-                    RSAKey.import_key(one["key"]), _moment(one["made"]),
-                    _moment(one.get("signs", one["made"])),
-                    _moment(one["retired"]) if one["retired"] else None,
-                )
-                for one in json.loads(text)
-            )  # fmt: skip
+            found = _parsed(text)
         except (JoseError, ValueError, TypeError, KeyError):
             fix = "Restore the file. Without it, delete it: platforms fetch the new key."
             raise LabFault(
@@ -148,6 +142,19 @@ class Keys:
         except OSError as error:
             what = f"cannot write the keys: {error.strerror}"
             raise MachineFault(what, where=str(self._path)) from None
+
+
+@lru_cache(maxsize=4)
+def _parsed(text: str) -> tuple[SigningKey, ...]:
+    """Return the keys of a file's text: OpenSSL takes 40 ms to verify each private key."""
+    return tuple(
+        SigningKey(
+            RSAKey.import_key(one["key"]), _moment(one["made"]),
+            _moment(one.get("signs", one["made"])),
+            _moment(one["retired"]) if one["retired"] else None,
+        )
+        for one in json.loads(text)
+    )  # fmt: skip
 
 
 def _link_new(written: Path, path: Path) -> None:

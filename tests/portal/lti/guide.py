@@ -16,11 +16,11 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from joserfc import jws, jwt
-from joserfc.jwk import RSAKey
 
 from grader.portal.lti.messages import LTI, TEST_USER
 from tests.portal.lti.launching import INSTITUTION, ROLE, SYSTEM, Claims, Platform, encoded
 from tests.portal.made import LAB
+from tests.portal.provider import signing_key
 
 Change = Callable[[Claims], None]
 Sign = Callable[[Platform, Claims], str]
@@ -58,12 +58,12 @@ def not_lti(platform: Platform, claims: Claims) -> str:
 
 
 def other_key(platform: Platform, claims: Claims) -> str:
-    key = RSAKey.generate_key(2048)
+    key = signing_key("other")
     return jwt.encode({"alg": "RS256", "kid": platform.key.kid}, claims, key)
 
 
 def key_in_header(platform: Platform, claims: Claims) -> str:
-    key = RSAKey.generate_key(2048, {"kid": "mine"})
+    key = signing_key("mine", kid="mine")
     header = {"alg": "RS256", "kid": "mine", "jwk": key.as_dict(private=False)}
     return jwt.encode(header, claims, key)
 

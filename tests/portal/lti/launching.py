@@ -19,11 +19,11 @@ from typing import Any
 from urllib.parse import parse_qs, urlencode, urlsplit
 
 from joserfc import jws
-from joserfc.jwk import RSAKey
 
 from grader.gradebook.lti import NewRegistration, Registration
 from grader.portal.lti.messages import DEEP_LINKING, GRADES, LTI, MEMBERS
 from tests.portal.made import LAB, Reply, Served, Visit
+from tests.portal.provider import signing_key
 
 CLIENT, DEPLOYMENT, CONTEXT = "tool-7", "deployment-1", "course-42"
 ROLE = "http://purl.imsglobal.org/vocab/lis/v2/membership#"
@@ -40,8 +40,8 @@ class Platform:
 
     def __init__(self, port: int, name: str = "127.0.0.1") -> None:
         self.url = f"http://{name}:{port}"
-        self.key = RSAKey.generate_key(2048, {"kid": "key-1", "use": "sig", "alg": "RS256"})
-        self.published: list[Any] = [self.key.as_dict(private=False)]
+        self.key = signing_key("platform", kid="key-1", use="sig", alg="RS256")
+        self.published: list[Any] = [dict(self.key.as_dict(private=False))]
         self.alter: Callable[[Claims], None] = lambda claims: None
         self.signed: Callable[[Claims], str] = self.sign
         self.asked: list[str] = []

@@ -13,6 +13,7 @@ from grader.portal.lti import client as module
 from grader.portal.lti.client import Access, Client, PlatformFault
 from grader.portal.lti.scores import ITEMS_KIND, ITEMS_SCOPE, RESULT_SCOPE
 from tests.portal.lti.platform import CLIENT, Platform, platform
+from tests.portal.provider import signing_key
 
 
 class Own:
@@ -31,7 +32,7 @@ class Own:
 
 @pytest.fixture(scope="module")
 def key() -> RSAKey:
-    made = RSAKey.generate_key(2048, {"use": "sig", "alg": "RS256"})
+    made = signing_key("course", use="sig", alg="RS256")
     made.ensure_kid()
     return made
 

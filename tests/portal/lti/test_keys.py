@@ -33,6 +33,13 @@ def test_the_first_use_makes_a_key_that_stays(tmp_path: Path) -> None:
     assert (tmp_path / FILE).stat().st_mode & 0o777 == 0o600
 
 
+def test_a_file_that_did_not_change_is_not_read_into_keys_again(tmp_path: Path) -> None:
+    first = Keys(tmp_path).signing()
+    assert Keys(tmp_path).signing().key is first.key
+    second = Keys(tmp_path).rotate(revoke=True)
+    assert Keys(tmp_path).signing().id == second.id != first.id
+
+
 def test_processes_that_start_together_have_one_key(tmp_path: Path) -> None:
     with ThreadPoolExecutor(6) as pool:
         found = list(pool.map(lambda _: Keys(tmp_path).signing().id, range(6)))

@@ -11,7 +11,7 @@ from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
-from joserfc.jwk import OctKey, RSAKey
+from joserfc.jwk import OctKey
 
 from grader.gradebook.book import open_gradebook
 from grader.gradebook.lti import NewRegistration
@@ -34,6 +34,7 @@ from tests.portal.lti.launching import (
     reason_of,
 )
 from tests.portal.made import LAB, Reply, Served, Visit, served
+from tests.portal.provider import signing_key
 
 
 @pytest.fixture
@@ -333,7 +334,7 @@ def test_the_platforms_keys_are_fetched_again_when_one_is_new(
     for _ in range(3):
         assert visit.launch(course.site.url).code == 303
     assert platform.asked.count("/keys") == 1
-    platform.key = RSAKey.generate_key(2048, {"kid": "key-2", "use": "sig", "alg": "RS256"})
+    platform.key = signing_key("second", kid="key-2", use="sig", alg="RS256")
     assert reason_of(visit.launch(course.site.url)) == "kid-unknown"
     platform.published.append(platform.key.as_dict(private=False))
     assert visit.launch(course.site.url).code == 303
@@ -363,7 +364,7 @@ class Asked:
 
 
 def test_unknown_keys_make_the_server_ask_seldom() -> None:
-    key = RSAKey.generate_key(2048, {"kid": "a"})
+    key = signing_key("a", kid="a")
     asked = Asked(key.as_dict(private=False))
     keys = PlatformKeys(asked, lambda: asked.now)
     assert keys.find("https://k", "a").kid == "a"
@@ -385,7 +386,7 @@ def test_unknown_keys_make_the_server_ask_seldom() -> None:
 
 
 def test_private_weak_and_other_keys_are_left_out() -> None:
-    good = RSAKey.generate_key(2048, {"kid": "good"})
+    good = signing_key("good", kid="good")
     shared = OctKey.import_key(b"k" * 32, {"kid": "oct"}).as_dict(private=True)
     small = {"kty": "RSA", "kid": "small", "n": "AQAB" * 30, "e": "AQAB"}
     whole = dict(good.as_dict(private=True)) | {"kid": "private"}

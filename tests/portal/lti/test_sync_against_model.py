@@ -17,6 +17,7 @@ from grader.gradebook.policy import Release
 from tests.portal.lti.platform import FAULTS
 from tests.portal.lti.synced import STUDENTS, Synced, synced
 from tests.portal.made import LAB
+from tests.portal.provider import signing_key
 
 KINDS = ("token", "items", "make", "score", "results")
 who, points = st.sampled_from(STUDENTS), st.sampled_from((0.0, 12.5, 40.0, 100.0))
@@ -39,7 +40,7 @@ STEPS = st.lists(
 
 @pytest.fixture(scope="module")
 def key() -> RSAKey:
-    made = RSAKey.generate_key(2048, {"use": "sig", "alg": "RS256"})
+    made = signing_key("course", use="sig", alg="RS256")
     made.ensure_kid()
     return made
 
