@@ -28,7 +28,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -36,7 +36,7 @@ import numpy as np
 
 from grader.compile.program import Program
 from grader.launch import Argument, Array, Launch, Scalar, Texture, Trace
-from grader.simulator.simulate import simulate
+from grader.simulator.simulate import Variants, simulate
 from tests.trusted import compiled_here
 
 _CASE = re.compile(r"^// kernel (\w+) (.*)$")
@@ -145,10 +145,8 @@ class Case:
 
     def trace(self, variant: str) -> Trace:
         """What the launch does; outputs are those of the `variant`, "optimised" or "debug"."""
-        program = compiled(self.path)
-        if variant == "debug":
-            program = replace(program, ptx=program.debug_ptx, debug_ptx=program.ptx)
-        return simulate(program, [self.launch], steps=20_000_000)[0]
+        program, decoded = _decoded(self.path, variant)
+        return simulate(program, [self.launch], steps=20_000_000, decoded=decoded)[0]
 
     def check(self, trace: Trace) -> None:
         """Every output right, and nothing found that is worse than an info."""
@@ -187,6 +185,14 @@ def _dims(text: str) -> tuple[int, int, int]:
 @cache
 def compiled(path: Path) -> Program:
     return compiled_here(path)
+
+
+@lru_cache(maxsize=2)  # the cases of a file follow each other
+def _decoded(path: Path, variant: str) -> tuple[Program, Variants]:
+    program = compiled(path)
+    if variant == "debug":
+        program = replace(program, ptx=program.debug_ptx, debug_ptx=program.ptx)
+    return program, Variants()
 
 
 def cases(path: Path) -> Iterator[Case]:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import field, replace
 from functools import lru_cache
 from math import prod
 from types import MappingProxyType
@@ -45,9 +45,9 @@ from grader.simulator.diagnose.confirmation import (
 from grader.simulator.diagnose.findings import Explainer
 from grader.simulator.diagnose.messages import not_simulated
 from grader.simulator.exchange import pack_traces, too_large, too_much_static, unpack_program
-from grader.simulator.ptx.model import Location, PtxError, TooLarge
+from grader.simulator.ptx.model import Location, Module, PtxError, TooLarge
 from grader.simulator.ptx.parser import parse
-from grader.simulator.ptx.ptxas import contract, merge_loads, reduce_unused_atomics
+from grader.simulator.ptx.ptxas import assembled
 from grader.simulator.schedules import (
     ORDER_STEPS,
     chosen_orders,
@@ -85,8 +85,18 @@ ORDER_SHARE = 8
 LEAST_SECONDS = 0.05
 """What a run may take when the launch has used up its time."""
 
-Variants = dict[str, tuple[Variant, ...] | Finding]
-"""The variants of each kernel by symbol, or the finding that prevents its simulation."""
+
+@dataclass(frozen=True)
+class Variants:
+    """What was decoded of a program.
+
+    Attributes:
+        kernels: the variants of each kernel by symbol, or the finding that prevents its simulation.
+        modules: the parsed PTX of each variant, by `counts`, which all kernels share.
+    """
+
+    kernels: dict[str, tuple[Variant, ...] | Finding] = field(default_factory=dict)
+    modules: dict[bool, Module] = field(default_factory=dict)
 
 
 def simulate(
@@ -119,7 +129,7 @@ def simulate(
 
     Returns the traces in the order of the launches. Raises MachineFault and LabFault.
     """
-    variants_of = {} if decoded is None else decoded
+    variants_of = Variants() if decoded is None else decoded
     out = []
     allowed = steps or Limits.steps
     for launch in launches:
@@ -172,9 +182,10 @@ class _Simulation:
         refused = launch_error(launch, kernel) or too_large(launch) or too_much_static(program.ptx)
         if refused is not None:
             return program.at(refused, kernel.line)
-        if kernel.symbol not in self.variants_of:
-            self.variants_of[kernel.symbol] = _decode_variants(program, kernel)
-        variants = self.variants_of[kernel.symbol]
+        known = self.variants_of.kernels
+        if kernel.symbol not in known:
+            known[kernel.symbol] = decode_variants(program, kernel, self.variants_of.modules)
+        variants = known[kernel.symbol]
         if isinstance(variants, Finding):
             return variants
         bounds = variants[-1].machine.loader.kernel.limits
@@ -189,9 +200,8 @@ class _Simulation:
             assert isinstance(variants, Finding)
             return _aborted(variants)
         if self.limits.blocks and any(v.machine.image.may_wait for v in variants):
-            return Trace(
-                "sim", toolchain=program.toolchain
-            )  # it may wait for blocks that are not in the sample
+            # It may wait for blocks that are not in the sample.
+            return Trace("sim", toolchain=program.toolchain)
         try:
             raw, findings, explainer = self.run(variants, self.left())
         except PtxError as error:
@@ -279,19 +289,19 @@ def _run(variant: Variant, launch: Launch, limits: Limits) -> Raw:
     return replace(raw, reports=raw.reports[raw.reports["kind"] != LANE_MISSING])
 
 
-def _decode_variants(program: Program, kernel: Kernel) -> tuple[Variant, ...] | Finding:
+def decode_variants(
+    program: Program, kernel: Kernel, modules: dict[bool, Module]
+) -> tuple[Variant, ...] | Finding:
+    """Decode a kernel with what was parsed of the program before; `modules` gets the rest."""
     variants = []
     for text, counts in ((program.debug_ptx, False), (program.ptx, True)):
         if not text:  # only the counters are wanted
             continue
         try:
-            module = parse(text)
+            known = modules.get(counts) or (assembled(parse(text)) if counts else parse(text))
+            module = modules[counts] = known
             if refused := refused_attribute(module.functions[kernel.symbol].limits):
                 raise NotSimulated(refused)
-            if counts:
-                contract(module)
-                reduce_unused_atomics(module)
-                merge_loads(module)
             image = decode(module, kernel.symbol, core().known, definedness=not counts)
             variants.append(Variant(Machine(module, image), counts))
         except NotSimulated as error:
@@ -370,7 +380,7 @@ def _trace(
 
 @lru_cache(maxsize=1)
 def _decoded(program: str) -> Variants:
-    return {}  # filled by those who use it
+    return Variants()  # filled by those who use it
 
 
 def run(request: Any, arrays: Mapping[str, NDArray[Any]]) -> tuple[list[Any], Arrays]:

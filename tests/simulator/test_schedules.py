@@ -10,7 +10,7 @@ import pytest
 from grader.compile.source import compile_source
 from grader.launch import Array, Finding, Launch, Scalar
 from grader.simulator.schedules import FEW_ORDERS, ORDERS, chosen_orders
-from grader.simulator.simulate import _decode_variants, simulate
+from grader.simulator.simulate import decode_variants, simulate
 
 LAST_ONE_WINS = b"""\
 extern "C" __global__ void last(int* out) { atomicExch(&out[0], (int)blockIdx.x); }
@@ -118,7 +118,7 @@ def test_only_kernels_that_see_others_at_work_run_in_other_orders() -> None:
     program = compile_source(COMMUNICATES, "communicates.cu")
     asked = {}
     for kernel in program.kernels:
-        variants = _decode_variants(program, kernel)
+        variants = decode_variants(program, kernel, {})
         asked[kernel.name] = chosen_orders([v.machine for v in variants])  # type: ignore[union-attr]
     assert {name for name, orders in asked.items() if orders == ORDERS} == {
         "last_block",

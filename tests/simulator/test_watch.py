@@ -49,7 +49,7 @@ def kernel(request: pytest.FixtureRequest) -> tuple[str, Run]:
     Its tests share what is compiled, decoded and run: pytest runs those of one kernel together.
     """
     path: Path = request.param
-    decoded: Variants = {}
+    decoded = Variants()
     traces: dict[tuple[str, int], Trace] = {}
 
     def run(spec: Spec, threads: int) -> Trace:

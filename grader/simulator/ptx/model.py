@@ -141,7 +141,7 @@ class SectionBytes:
             bits, values = item.groups()
             if bits is None:
                 numbers = item[0].replace("\n", "").replace(".b8", ",").split(",")[1:]
-                self.data += bytes(n & 255 for n in map(int, numbers))
+                self.data += bytes(map((255).__and__, map(int, numbers)))
                 continue
             for value in map(str.strip, values.split(",")):
                 if not re.fullmatch(r"-?\d+", value):

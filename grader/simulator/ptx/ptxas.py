@@ -39,6 +39,14 @@ _WITHOUT_RESULT = frozenset(("st", "red", "cp", "prefetch", "stmatrix"))
 _REDUCTIONS = {"add", "min", "max", "inc", "dec", "and", "or", "xor"}
 
 
+def assembled(module: Module) -> Module:
+    """The module with all changes of the assembler, made in place."""
+    contract(module)
+    reduce_unused_atomics(module)
+    merge_loads(module)
+    return module
+
+
 def contract(module: Module) -> None:
     """Fuse the products of every function of a module, in place."""
     for function in module.functions.values():

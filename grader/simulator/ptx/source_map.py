@@ -27,35 +27,43 @@ _NOWHERE = Location()
 
 
 def with_source_lines(module: Module, kernel: str) -> dict[str, Function]:
-    """The functions of a module with locations in the student's file.
+    """The functions of a module; those that a kernel may call have locations in the student's file.
 
-    An instruction that no line of it leads to has an empty location.
+    An instruction that no line of it leads to has an empty location. The module stays as it is.
     """
-    own = _file_of(module.functions[kernel])
+    reached, own = _reached(module, kernel), _file_of(module.functions[kernel])
     if not own:
-        return dict(module.functions)
+        return {**module.functions, **{name: _copy(f) for name, f in reached.items()}}
     names = {n: basename(name) for n, name in module.files.items()}
     intrinsics = {n for n, name in names.items() if _INTRINSICS.match(name)}
     checked = frozenset({own, 0} | intrinsics)
     sites: Sequence[CallSite] = ()
-    if any(_has_unknown_site(f, own) for f in module.functions.values()):
+    if any(_has_unknown_site(f, own) for f in reached.values()):
         sites = [site for site in call_sites(module.sections) if site.file == own]
-    called_first = _called_first(module.functions, kernel)
-    return _Relocation(called_first, own, checked, names, sites).functions
+    moved = _Relocation(reached, own, checked, names, sites).functions
+    return moved | {name: f for name, f in module.functions.items() if name not in moved}
 
 
-def _called_first(functions: Mapping[str, Function], kernel: str) -> dict[str, Function]:
-    """The functions, those that a kernel calls first: copies are limited in number."""
-    order, work = {kernel: functions[kernel]}, [kernel]
+def _reached(module: Module, kernel: str) -> dict[str, Function]:
+    """The functions that a kernel may call, those that it names first: copies are limited.
+
+    A library's file has hundreds of others. The names of functions in variables, such as tables of
+    virtual functions, may be called too.
+    """
+    functions, order = module.functions, {kernel: module.functions[kernel]}
+    work = [kernel]
+    in_variables = [name for v in module.variables for _, name, _ in v.relocations]
     while work:
-        body = functions[work.pop()].body
-        named = dict.fromkeys(
-            o for i in body if i.op.startswith(("call", "mov")) for o in i.operands
-        )
+        named = [o for i in functions[work.pop()].body for o in i.operands]
+        named += () if work else in_variables
         new = {name: functions[name] for name in named if name in functions and name not in order}
         order |= new
         work += new
-    return {**order, **functions}
+    return order
+
+
+def _copy(f: Function) -> Function:
+    return replace(f, body=[replace(i) for i in f.body])
 
 
 def _has_unknown_site(f: Function, own: int) -> bool:
@@ -65,10 +73,10 @@ def _has_unknown_site(f: Function, own: int) -> bool:
 
 
 class _Relocation:
-    """Moves the locations of all functions of a module into the student's file.
+    """Moves the locations of functions into the student's file.
 
     Args:
-        functions: the functions of the module.
+        functions: the functions that a kernel may call.
         own: the number of the student's file.
         checked: the numbers of the files whose code is not a library's.
         headers: the names of the files by number.
