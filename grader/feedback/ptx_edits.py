@@ -17,7 +17,8 @@ from itertools import combinations, islice, pairwise
 from grader import dataclass
 from grader.simulator.decode.dataflow import targets
 from grader.simulator.decode.operands import address, address_or_none
-from grader.simulator.ptx.model import TYPE_BYTES, Function, Instruction, Location, integer
+from grader.simulator.ptx.constants import integer
+from grader.simulator.ptx.model import TYPE_BYTES, Function, Instruction, Location
 
 MAX_VARIABLES = 32
 """The most variables of one type that are tried in place of each other."""

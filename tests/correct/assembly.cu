@@ -236,3 +236,98 @@ extern "C" __global__ void dynamic_programming(int *x, int *y, unsigned *z, unsi
   z[i] = (__vimax_s16x2_relu(i - 9 & 0xffff, -5 & 0xffff) & 0xffff) | (__viaddmin_s16x2_relu(i, -2 & 0xffff, 4) & 0xffff) << 16;
   unsigned m = __vibmax_u32(i, 9, &first); w[i] = m + 2 * first;
 }
+// kernel asm_axes grid 2 block 8,4
+// out o int32 = [i + 100 * (i % 8) + 10000 * (i // 8 % 4) + 1000000 * (i // 32) for i in range(64)]
+// out v int32 = [i % 8 + 8 for i in range(64)]
+// Registers whose names are those of the elements of special registers.
+extern "C" __global__ void asm_axes(int *o, int *v) {
+  int i = (blockIdx.x * 4 + threadIdx.y) * 8 + threadIdx.x, r;
+  asm volatile("{ .reg .b32 x, y, z, w, r; mov.u32 x, %%tid.x; mov.u32 y, %%tid.y; mov.u32 z, %%ctaid.x; mov.u32 w, %%tid.w;\n"
+               "mul.lo.u32 x, x, 100; mad.lo.u32 r, y, 10000, x; mad.lo.u32 r, z, 1000000, r; add.u32 r, r, w; add.u32 %0, r, %1; }" : "=r"(r) : "r"(i));
+  o[i] = r;
+  asm volatile("{ .reg .v4 .u32 x; mov.v4.u32 x, %%tid; .reg .b16 h; mov.u16 h, %%ntid.r; cvt.u32.u16 %0, h; add.u32 %0, %0, x.r; }" : "=r"(r));
+  v[i] = r;
+}
+// kernel asm_floats grid 1 block 32
+// out o float32 = [i * 2.5 - 0.125 + (i if i > 7.5 else 0.25) for i in range(32)]
+// out d float64 = [(i * 2.5 + 1e-1) * 1.5 for i in range(32)]
+// out c float32 = [-0.025, 5, 0, np.float32(2.475)]
+extern "C" __global__ void asm_floats(float *o, double *d, float *c) {
+  int i = threadIdx.x; float f; double e;
+  asm("{ .reg .pred p; .reg .f32 e1, f40000000; mov.f32 f40000000, 2.5; fma.rn.f32 %0, %1, f40000000, -.125; setp.gt.f32 p, %1, 7.5;\n"
+      "selp.f32 e1, %1, 25e-2, p; add.f32 %0, %0, e1; }" : "=f"(f) : "f"((float)i));
+  o[i] = f;
+  asm("{ mul.f64 %0, %1, 2.5; add.f64 %0, %0, 1.0E-1; mul.f64 %0, %0, 0f3FC00000; }" : "=d"(e) : "d"((double)i));
+  d[i] = e;
+  if (i == 0) asm volatile("st.global.v2.f32 [%0+4*2], {0.0, 2.375+.1}; st.global.f32 [%0], -0.025; st.global.f32 [%0+4], 0d4014000000000000;" :: "l"(c) : "memory");
+}
+// kernel asm_constants grid 1 block 32
+// in a int32 = np.arange(65) * 3
+// out o int32 = [i + 16 - 3 + 20 + -2 + 7 + 31 + 1 + 5 + 8 for i in range(32)]
+// out p int32 = [3 * (i + 2) + 3 * (i + 33) for i in range(32)]
+extern "C" __global__ void asm_constants(const int *a, int *o, int *p) {
+  int r, i = threadIdx.x;
+  asm("{ .reg .b32 x10; add.s32 x10, %1, (1<<4); add.s32 x10, x10, -(3); add.s32 x10, x10, ((2+3)*4); add.s32 x10, x10, ~1;\n"
+      "add.s32 x10, x10, 5>3 ? 7 : 8; add.s32 x10, x10, WARP_SZ-1; add.s32 x10, x10, 7 %% 3 == 1 && !0; add.s32 x10, x10, 0x5U; add.s32 %0, x10, 010; }"
+      : "=r"(r) : "r"(i));
+  o[i] = r;
+  asm("{ .reg .b32 u; ld.global.s32 u, [%1+4*2]; ld.global.s32 %0, [%1+(WARP_SZ+1)*4]; add.s32 %0, %0, u; }" : "=r"(r) : "l"(a + i));
+  p[i] = r;
+}
+// kernel asm_arrays grid 1 block 32
+// out o int32 = [(i ^ 1) * 3 + 7 + 30 + 4 + 2 + 12 for i in range(32)]
+// out f float32 = [2.5 + 0.25 for i in range(32)]
+// Arrays in inline assembly, their sizes, initial values and elements.
+extern "C" __global__ void asm_arrays(int *o, float *f) {
+  int r, i = threadIdx.x; float e;
+  asm volatile("{ .shared .align 8 .b32 s[WARP_SZ]; .shared .b32 two[4]; .const .u32 c[2][2] = {{1+6}, {3*10, (1<<2)}}; .const .f32 h[] = {1.5, 2.5, 0.25}; .global .s32 g = ~-3;\n"
+               ".reg .b32 at, v; .reg .f32 w; mov.u32 at, s; mad.lo.u32 at, %2, 4, at; mul.lo.u32 v, %2, 3; st.shared.u32 [at], v; bar.warp.sync 0xffffffff;\n"
+               "xor.b32 at, at, 1<<2; ld.shared.u32 %0, [at]; ld.const.u32 v, [c]; add.u32 %0, %0, v; ld.const.u32 v, c[2]; add.u32 %0, %0, v;\n"
+               "ld.const.u32 v, [c+3*4]; add.u32 %0, %0, v; ld.global.s32 v, [g]; add.u32 %0, %0, v; mov.u32 v, two[3]; mov.u32 at, two; sub.u32 v, v, at; add.u32 %0, %0, v;\n"
+               "ld.const.f32 %1, h[1]; ld.const.f32 w, [h+8]; add.f32 %1, %1, w; }" : "=r"(r), "=f"(e) : "r"(i) : "memory");
+  o[i] = r; f[i] = e;
+}
+// kernel asm_vectors grid 1 block 32
+// in a int32 = np.arange(128) * 5
+// out o int32 = [5 * (8 * i + 1) for i in range(16)] + [5 * (4 * i + 2) for i in range(16)]
+// out q int32 = [[a for a in (5 * (4 * i + 3), 5 * (4 * i + 2), 5 * (4 * i + 1), 5 * 4 * i)][k] for i in range(32) for k in range(4)]
+// out w uint64 = [(5 * (4 * i + 1)) << 32 | 5 * 4 * i for i in range(32)]
+extern "C" __global__ void asm_vectors(const int *a, int *o, int *q, unsigned long long *w) {
+  int r, i = threadIdx.x; unsigned long long l;
+  asm volatile("{ .reg .v2 .u32 q; ld.global.v2.u32 q, [%1]; add.u32 %0, q.x, q.y; }" : "=r"(r) : "l"(a + 4 * (i % 16)));
+  if (i >= 16) asm volatile("{ .reg .v4 .b32 q<2>; ld.global.v4.b32 q1, [%1]; mov.b32 %0, q1.b; }" : "=r"(r) : "l"(a + 4 * (i - 16)));
+  o[i] = r;
+  asm volatile("{ .reg .v4 .s32 q, s; ld.global.v4.s32 q, [%0]; mov.v4.s32 s, {q.w, q.b, q.y, q.r}; st.global.v4.s32 [%1], s; }" :: "l"(a + 4 * i), "l"(q + 4 * i) : "memory");
+  asm volatile("{ .reg .v2 .b32 q, s; .reg .b64 x; ld.global.v2.b32 q, [%1]; mov.b64 x, q; mov.b64 s, x; mov.b64 %0, {s.x, s.y}; }" : "=l"(l) : "l"(a + 4 * i));
+  w[i] = l;
+}
+// kernel asm_wide grid 1 block 32
+// in a uint64 = np.arange(64) * 1234567890123
+// out o uint64 = [1234567890123 * (i ^ 1) for i in range(64)]
+extern "C" __global__ void asm_wide(const unsigned long long *a, unsigned long long *o) {
+  asm volatile("{ .reg .b128 q, s; .reg .b64 x, y; ld.global.b128 q, [%0]; mov.b128 {x, y}, q; mov.b128 s, {y, x}; st.global.b128 [%1], s; }"
+               :: "l"(a + 2 * threadIdx.x), "l"(o + 2 * threadIdx.x) : "memory");
+}
+// kernel asm_predicates grid 1 block 32
+// out o int32 = [(i != 3) + 2 * (i != 3) + 4 * (i == 3 or i == 5) + 8 * (i == 7) + 16 * (i in (3, 6)) + 32 * ((i ^ 5) == 0 or i == 3) for i in range(32)]
+extern "C" __global__ void asm_predicates(int *o) {
+  int r, i = threadIdx.x;
+  asm volatile("{ .reg .pred p, q, t; .reg .b32 _a, $b, %%c; setp.eq.s32 p | q, %1, 3; selp.u32 %0, 1, 0, !p; selp.u32 _a, 2, 0, q; add.u32 %0, %0, _a;\n"
+               "setp.ne.s32 _|t, %1, 5; or.pred t, p, t; selp.u32 $b, 4, 0, t; add.u32 %0, %0, $b; setp.eq.and.s32 t|_, %1, 7, ! p; selp.u32 %%c, 8, 0, t; add.u32 %0, %0, %%c;\n"
+               "mov.pred t, !p; { .reg .pred t; setp.eq.s32 t, %1, 6; @t add.u32 %0, %0, 16; } @!t add.u32 %0, %0, 16; // } a comment ;\n"
+               "lop3.or.b32 _|t, %1, 5, 0, 0x3c, q; lop3.or.b32 _|t, %1, 5, 0, 0x3c, 0; /* { */ .pragma \"nounroll\";\n"
+               "and.pred t, t, !p; @! t add.u32 %0, %0, 32; }" : "=&r"(r) : "r"(i));
+  o[i] = r;
+}
+// kernel asm_blocks grid 1 block 32
+// in a int32 = np.arange(32) + 1
+// out o int32 = [3 * min(int(v), 5) + 2 for v in a]
+// Labels, and instructions without effect on results.
+extern "C" __global__ void asm_blocks(const int *a, int *o) {
+  int r;
+  asm volatile("{ .reg .pred p; .reg .b32 n, v; .reg .b64 policy; createpolicy.fractional.L2::evict_last.b64 policy, 1.0; ld.global.L2::cache_hint.s32 n, [%1], policy;\n"
+               "min.s32 n, n, 5; mov.s32 %0, 0; first: again: add.s32 %0, %0, 3; sub.s32 n, n, 1; setp.gt.s32 p, n, 0; @p bra again; bra.uni last; mov.s32 %0, 99; last:\n"
+               "mov.b32 v, 2; add.s32 %0, %0, v; prefetch.global.L2 [%1]; prefetchu.L1 [%1]; { } }" : "=&r"(r) : "l"(a + threadIdx.x));
+  o[threadIdx.x] = r;
+  asm volatile("griddepcontrol.launch_dependents; griddepcontrol.wait; nanosleep.u32 10*2; cp.async.bulk.prefetch.L2.global [%0], 128;" :: "l"(a) : "memory");
+}

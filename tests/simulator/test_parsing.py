@@ -10,7 +10,8 @@ from grader.simulator.core.bindings import core
 from grader.simulator.decode.blocks import preferred_order, reachable
 from grader.simulator.decode.module import decode
 from grader.simulator.decode.operands import OperandError, address, vector
-from grader.simulator.ptx.model import PtxError, integer
+from grader.simulator.ptx.constants import integer
+from grader.simulator.ptx.model import PtxError
 from grader.simulator.ptx.parser import operands_of, parse
 
 HEAD = ".version 8.3\n.target sm_90\n.address_size 64\n"

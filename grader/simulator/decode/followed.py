@@ -16,8 +16,9 @@ from grader.simulator.decode.dataflow import BRANCHES, WHOLE, copies_value, sour
 from grader.simulator.decode.instructions import types_of
 from grader.simulator.decode.memory import CONST, LOCAL, PARAM, space_of
 from grader.simulator.decode.operands import address_or_none, vector
+from grader.simulator.ptx.constants import integer
 from grader.simulator.ptx.debug_info import LocalVariables
-from grader.simulator.ptx.model import TYPE_BYTES, Function, Instruction, integer
+from grader.simulator.ptx.model import TYPE_BYTES, Function, Instruction
 
 Key = tuple[int, object, str]
 """Of an access: its basic block, its location, and the register that its address is made from."""

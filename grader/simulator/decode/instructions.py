@@ -13,7 +13,7 @@ from math import prod
 
 from grader import dataclass
 from grader.simulator.decode.operands import OperandError, Operands
-from grader.simulator.ptx.model import TYPE_BYTES, Function, Location
+from grader.simulator.ptx.model import TYPE_BYTES
 
 
 class NotSimulated(Exception):
@@ -32,12 +32,11 @@ _FEATURES = (
     (("cp.async.bulk", "cp.reduce.async"), "the tensor memory accelerator"),
     (("tensormap", "prefetch.tensormap"), "the tensor memory accelerator"),
     (("mbarrier.arrive", "mbarrier.expect_tx"), "transactions of the tensor memory accelerator"),
-    (("griddepcontrol",), "dependent launches"),
     (("setmaxnreg",), "registers moved between warps"),
 )
 _VIDEO = re.compile(r"v(?:add|sub|absdiff|min|max|shl|shr|mad|set|avrg)[24]?\.")
 _SPECIAL_REGISTER = re.compile(
-    r"%(?:n?clusterid|cluster_|is_explicit_cluster|pm\d|current_graph|aggr_smem)"
+    r"%(?:n?clusterid|cluster_|is_explicit_cluster|pm\d|current_graph|envreg|aggr_smem)"
 )
 
 
@@ -45,6 +44,8 @@ def with_feature(refused: str) -> str:
     """Add to a refused instruction its hardware feature: "wmma.load... (tensor cores)"."""
     if refused.endswith(")"):
         return refused
+    if refused.endswith(".b128"):
+        return f"{refused} (128-bit values)"
     if _VIDEO.match(refused):
         return f"{refused} (video instructions)"
     for names, words in _FEATURES:
@@ -77,19 +78,12 @@ def refused_attribute(limits: Mapping[str, list[int]]) -> str:
     return "__cluster_dims__ (thread block clusters)" if clusters else ""
 
 
-def refused_width(f: Function) -> tuple[str, Location]:
-    """What a function with registers of 128 bits is refused for, and where: an atomic, if any."""
-    wide = [i for i in f.body if ".b128" in i.op]
-    wide = [i for i in wide if i.op.startswith("atom")] or wide
-    op, location = (wide[0].op, wide[0].location) if wide else (".b128", Location(line=f.line))
-    return f"{op} (128-bit values)", location
-
-
 def refused_register(operands: list[str]) -> str:
     """The special register among the operands that is not simulated; empty if none."""
     for operand in operands:
         if _SPECIAL_REGISTER.match(operand):
             words = "performance counters" if operand.startswith("%pm") else "thread block clusters"
+            words = "values of the driver" if operand.startswith("%envreg") else words
             return f"{operand} ({words})"
     return ""
 
@@ -258,27 +252,49 @@ def plain(op: str, operands: list[str], o: Operands, known: Known) -> list[Insn]
     if len(sources) != (count := SOURCES.get(op.partition(".")[0], 2)):
         raise OperandError(f"{op} with {len(operands)} operands")
     widths = _widths(op, kinds[-1], count)
+    before, sources = _inverted(sources, o) if kinds[-1] == "pred" else ([], sources)
     refs = [o.source(s, w) for s, w in zip(sources, widths, strict=True)]
     target = _target(op, d, o, kinds)
     if kinds[-1] in HALVES:
         return [make_insn(name, target, refs, width=width, flag=flag)]
     if mode or flag:
         return [make_insn("modified", target, refs, width=width, flag=flag, mode=mode, inner=name)]
-    return [make_insn(name, target, refs, width=width)]
+    return [*before, make_insn(name, target, refs, width=width)]
+
+
+def _inverted(predicates: list[str], o: Operands) -> tuple[list[Insn], list[str]]:
+    """The instructions that invert the sources `!%p`, and the sources to read then."""
+    insns = []
+    for k, text in enumerate(predicates):
+        if text.startswith("!"):
+            name = text.lstrip("! ") + "@not"
+            at = o.registers.allocate(4)
+            o.registers.at[name], o.registers.width[name] = at, 0
+            o.registers.predicates.add(name)
+            insns.append(make_insn("not_pred", at, [o.condition(text)]))
+            predicates = [*predicates[:k], name, *predicates[k + 1 :]]
+    return insns, predicates
 
 
 def op_lop3(op: str, operands: list[str], o: Operands, known: Known) -> list[Insn]:
-    """Decode lop3: an arbitrary function of three operands."""
-    if "BoolOp" in op or len(operands) != 5:
-        raise NotSimulated(op)
-    d, a, b, c, table = operands
+    """Decode lop3: an arbitrary function of three operands, which may also be compared with 0."""
+    parts = op.split(".")
+    d, a, b, c, table, *more = operands
+    result, _, compared = (x.strip() for x in d.partition("|"))
+    to = o.registers.allocate(128) if result == "_" else o.register(result, 4)
+    sources = [o.source(x, 4) for x in (a, b, c)]
+    insns = [make_insn("lop3_b32", to, sources, imm=int(table, 0) & 255)]
+    if len(parts) == 2:
+        return insns
+    (p,) = more
+    before, names = _inverted([p], o)
+    target, other = o.predicate(compared), o.condition(names[0])
+    held = o.registers.allocate(4)
     return [
-        make_insn(
-            "lop3_b32",
-            o.register(d, 4),
-            [o.source(x, 4) for x in (a, b, c)],
-            imm=int(table, 0) & 255,
-        )
+        *before,
+        *insns,
+        make_insn("setp_ne_u32", held, [to, o.source("0", 4)]),
+        make_insn(f"{parts[1]}_pred", target, [held, other]),
     ]
 
 

@@ -6,7 +6,8 @@ import re
 
 from grader.simulator.decode.instructions import Insn, Known, NotSimulated
 from grader.simulator.decode.operands import OperandError, Operands, address, vector, wrap64
-from grader.simulator.ptx.model import TYPE_BYTES, integer
+from grader.simulator.ptx.constants import integer
+from grader.simulator.ptx.model import TYPE_BYTES
 
 SPACES = {"global": 1, "shared": 2, "local": 3, "const": 4, "param": 5}
 GENERIC, GLOBAL, SHARED, LOCAL, CONST, PARAM = range(6)
@@ -200,14 +201,14 @@ def parameter_value(data: bytes, what: str, at: int) -> int:
 
 
 def without_effect(op: str, operands: list[str], o: Operands, known: Known) -> list[Insn]:
-    """Decode a hint that changes no result: a prefetch, or a cache policy."""
+    """Decode what changes no result: a prefetch, a cache policy, or the order of two launches."""
     if "tensormap" in op:
         raise NotSimulated(op)
     return [Insn("nop")]
 
 
 op_prefetch = op_prefetchu = op_applypriority = op_discard = op_pmevent = without_effect
-op_createpolicy = without_effect
+op_createpolicy = op_griddepcontrol = without_effect
 
 
 def op_nanosleep(op: str, operands: list[str], o: Operands, known: Known) -> list[Insn]:
@@ -258,6 +259,8 @@ def op_cp(op: str, operands: list[str], o: Operands, known: Known) -> list[Insn]
         zero = "noinc" not in parts
         insn.exec, insn.flag, insn.c = "cp_async_mbarrier_arrive", int(zero), o.source("0", 4)
         return [insn]
+    if parts[1:5] == ["async", "bulk", "prefetch", "L2"]:
+        return without_effect(op, operands, o, known)
     if parts[1] == "async" and "bulk" in parts:
         return [_bulk_copy(op, parts, operands, o)]
     if parts[1] != "async" or "reduce" in parts:

@@ -46,7 +46,6 @@ from grader.simulator.decode.instructions import (
     Known,
     NotSimulated,
     refused_register,
-    refused_width,
     with_feature,
 )
 from grader.simulator.decode.memory import GENERIC, GLOBAL, SHARED
@@ -214,8 +213,6 @@ class _Decoder:
                 local += v.bytes
         if local > MAX_STACK or frame.bytes > MAX_STACK:
             raise TooLarge(max(local, frame.bytes), MAX_STACK, f.line)
-        if "b128" in f.registers.values():
-            raise NotSimulated(*refused_width(f))
         registers = RegisterFile(f)
         own = {} if f.entry else places_of
         operands = Operands(registers, self.image.constants, entry, frame, own)

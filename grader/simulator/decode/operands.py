@@ -16,7 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grader import dataclass
-from grader.simulator.ptx.model import TYPE_BYTES, Function, float_bits, integer
+from grader.simulator.ptx.constants import float_bits, integer
+from grader.simulator.ptx.model import TYPE_BYTES, Function
 
 LANES = 32
 MATRIX_BYTES = (4 * 8 + 3) * 4 * LANES
@@ -59,7 +60,6 @@ LAUNCH_SPECIAL = frozenset(
     "%is_explicit_cluster",
     "%cluster_nctarank",
     "%cluster_ctarank",
-    "WARP_SZ",
 }
 """Special registers with one value for the whole launch."""
 
@@ -200,7 +200,9 @@ class Operands:
         return at
 
     def predicate(self, text: str) -> int:
-        """The predicate register `text`."""
+        """The predicate register `text`; what is written to `_` is lost."""
+        if text == "_":
+            return self.registers.sink
         if text not in self.registers.predicates:
             raise OperandError(f"{text} is not a predicate")
         return self.registers.at[text]
@@ -232,7 +234,7 @@ class Operands:
         """Describe a constant operand of `width` bytes."""
         if text in LAUNCH_SPECIAL:
             return ("launch", width, text, 0)
-        if (bits := float_bits(text)) is not None:
+        if (bits := float_bits(text, width)) is not None:
             return ("bits", width, bits, 0)
         if _INTEGER.match(text):
             return ("bits", width, integer(text) & ((1 << 8 * max(width, 1)) - 1), 0)

@@ -54,6 +54,7 @@ def op_selp(op: str, operands: list[str], o: Operands, known: Known) -> list[Ins
     width = TYPE_BYTES[kind]
     name = "selp_pred" if kind == "pred" else f"selp_b{8 * width}"
     target = o.register(d, width) if width else o.predicate(d)
+    a, b = (b, a) if p.startswith("!") else (a, b)
     return [Insn(name, target, o.source(a, width), o.source(b, width), o.condition(p))]
 
 

@@ -51,8 +51,9 @@ from grader.simulator.decode.memory import (
     space_of,
 )
 from grader.simulator.decode.operands import Operands, address, vector
+from grader.simulator.ptx.constants import integer
 from grader.simulator.ptx.debug_info import LocalVariables
-from grader.simulator.ptx.model import TYPE_BYTES, Function, Instruction, integer
+from grader.simulator.ptx.model import TYPE_BYTES, Function, Instruction
 
 _REGISTER = re.compile(r"[$%A-Za-z_][$%\w@]*")
 _GUARDED = frozenset(
@@ -273,6 +274,7 @@ class Shadows:
         head = i.op.split(".")[0]
         if head == "selp":
             a, b, p = i.operands[1:4]
+            a, b, p = (b, a, p.lstrip("! ")) if p.startswith("!") else (a, b, p)
             chosen = [self.check(p)] if p in self.at else []
             at = self.o.condition(p)
             return chosen + [

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from grader.simulator.decode.instructions import Insn, Known, NotSimulated, make_insn, types_of
 from grader.simulator.decode.memory import GLOBAL, base_of, elements, space_of
-from grader.simulator.decode.operands import OperandError, Operands, vector
+from grader.simulator.decode.operands import WARP_SPECIAL, OperandError, Operands, vector
 from grader.simulator.ptx.model import TYPE_BYTES
 
 _HIGH, _WHOLE, _TIMER = 1, 2, 4
@@ -48,7 +48,10 @@ def op_mov(op: str, operands: list[str], o: Operands, known: Known) -> list[Insn
         zero = o.source("0", width)
         return [Insn(f"local_address_b{8 * width}", o.register(d, width), zero, imm=o.local[a])]
     if width == 0:
-        return [Insn("mov_pred", o.predicate(d), o.source(a, 0))]
+        name = "not_pred" if a.startswith("!") else "mov_pred"
+        return [Insn(name, o.predicate(d), o.condition(a))]
+    if width == 2 and a in WARP_SPECIAL:
+        return [Insn("unpack_lo_2x16", o.register(d, 2), o.source(a, 4))]
     if (have := o.width(d)) is None or have != max(width, 2):
         raise OperandError(f"{op} into {d}")
     return [Insn(f"mov_b{8 * max(width, 2)}", o.register(d, width), o.source(a, width))]

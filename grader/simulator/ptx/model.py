@@ -5,7 +5,6 @@ from __future__ import annotations
 import builtins
 import re
 from dataclasses import field
-from functools import lru_cache
 
 from grader import dataclass
 
@@ -84,6 +83,7 @@ class Variable:
         bytes: its size; 0 for an `extern` array without a size.
         extern: whether it is an `extern` array without a size.
         init: its initial bytes.
+        element: the size of an element of an array, without `.v2` or `.v4`.
         relocations: (offset, symbol, addend) of each address among them.
     """
 
@@ -94,6 +94,7 @@ class Variable:
     extern: bool = False
     init: builtins.bytes = b""
     relocations: tuple[tuple[int, str, int], ...] = ()
+    element: int = 0
 
 
 @dataclass(slots=True)
@@ -200,59 +201,6 @@ TYPE_BYTES = {
 }
 
 
-MAX_VARIABLE = 1 << 30
-"""The largest size of a variable, in bytes; no kernel of a course has a larger one."""
-
-ALIGNMENTS = frozenset(1 << k for k in range(17))
-
-_VARIABLE = re.compile(
-    r"(?P<extern>\.extern\s*)?(?:\.(?:visible|weak|common)\s*)*\.(?P<space>global|const|shared|local|param)\s*"
-    r"(?:\.attribute\([^)]*\)\s*)?(?:\.align\s+(?P<align>\d+)\s*)?(?:\.(?P<vector>v[248])\s*)?\.(?P<type>\w+)\b\s*"
-    r"(?:\.ptr\b(?:\s*\.(?!align)\w+)?(?:\s*\.align\s+\d+)?\s+)?"
-    r"(?P<name>[$%\w]+)\s*(?P<dims>(?:\[[^\]]*\]\s*)*)(?:=\s*(?P<init>.*))?$",
-    re.S,
-)
-
-
-def variable(text: str) -> Variable:
-    """Parse the declaration of a variable with its initial bytes. Raises PtxError."""
-    match = _VARIABLE.match(text.strip())
-    if match is None or match["type"] not in TYPE_BYTES:
-        raise PtxError(f"cannot parse {text.strip()[:60]!r}")
-    element = TYPE_BYTES[match["type"]] * int((match["vector"] or "v1")[1:])
-    count, dims = 1, re.findall(r"\[([^\]]*)\]", match["dims"])
-    for dim in dims:
-        count *= int(dim, 0) if dim.strip() else 0
-    align = int(match["align"] or element or 1)
-    if not 0 <= count * element <= MAX_VARIABLE or align not in ALIGNMENTS:
-        raise PtxError(f"{match['name']} has {count * element} bytes with an alignment of {align}")
-    init, relocations = _initial(match["init"] or "", TYPE_BYTES[match["type"]])
-    if len(init) > count * element:
-        raise PtxError(f"the initializer of {match['name']} is longer than the variable")
-    return Variable(
-        match["name"],
-        match["space"],
-        align,
-        element * count,
-        bool(match["extern"]) and not element * count,
-        init,
-        relocations,
-    )
-
-
-def _initial(text: str, element: int) -> tuple[bytes, tuple[tuple[int, str, int], ...]]:
-    out, relocations = bytearray(), []
-    for part in filter(None, (p.strip() for p in re.split(r"[{},]", text))):
-        if symbol := re.match(r"(?:generic\()?\s*([$%A-Za-z_][$\w]*)\)?\s*(?:\+\s*(\d+))?", part):
-            relocations.append((len(out), symbol[1], int(symbol[2] or 0)))
-            out += bytes(element)
-        else:
-            bits = float_bits(part)
-            value = integer(part) if bits is None else bits
-            out += (value & ((1 << 8 * element) - 1)).to_bytes(element, "little")
-    return bytes(out), tuple(relocations)
-
-
 _LENGTH = re.compile(r"\d{1,9}")
 """A length in a mangled name. A student's own name may have thousands of digits, which Python
 refuses to read as one number."""
@@ -295,16 +243,3 @@ def function_name(symbol: str) -> str:
         else:
             break
     return name
-
-
-@lru_cache(maxsize=1 << 12)
-def integer(text: str) -> int:
-    """Parse a PTX integer constant; octal when it starts with 0. Raises ValueError."""
-    return int(re.sub(r"^([-+]?)0(?=\d)", r"\g<1>0o", text.rstrip("U")), 0)
-
-
-def float_bits(text: str) -> int | None:
-    """The bits of a PTX float constant such as 0f3F800000; None for any other text."""
-    if text[:2] in ("0f", "0F", "0d", "0D"):
-        return int(text[2:], 16)
-    return None

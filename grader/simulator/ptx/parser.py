@@ -7,7 +7,6 @@ meaning of an instruction. Anything else is a PtxError that names the statement.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from dataclasses import field, replace
 from functools import lru_cache
 
@@ -20,8 +19,9 @@ from grader.simulator.ptx.model import (
     Module,
     PtxError,
     Variable,
-    variable,
 )
+from grader.simulator.ptx.operands import Vectors, element, folded, operands_of, scalar_moves
+from grader.simulator.ptx.variables import variable
 
 _COMMENT = re.compile(r'//[^\n]*|/\*.*?(?:\*/|\Z)|("[^"\n]*")', re.S)
 
@@ -30,25 +30,23 @@ _TOP = re.compile(
     r"\s*+(?:(?P<section>\.section\b[^{]*\{)"
     r"|(?P<line>\.(?:version|target|address_size|file)\b[^\n]*)"
     r"|(?P<function>(?:\.(?:visible|weak|extern)\s*+)*\.(?:entry|func)\b)"
-    r"|(?P<statement>[^;{}]*+(?:\{[^;{}]*+\})?+[^;{}]*+;))"
+    r"|(?P<statement>[^;{}=]*+=\s*\{[^;]*+;|[^;{}]*+(?:\{[^;{}]*+\})?+[^;{}]*+;))"
 )
 
 _STATEMENT = re.compile(
-    r"\s*+(?:(?P<loc>\.loc\b[^\n;]*)"
+    r"\s*+(?:(?P<loc>\.loc\b[^\n;]*|\.file\b[^\n;]*(?=\n))"
     r"|(?P<label>[$%A-Za-z_][\w$]*)\s*:(?!:)"
-    r"|(?P<text>(?:[^;{}]++|\{[^;{}]*+\})*+);"
+    r"|(?P<text>\.[^;{}=]*+=\s*\{[^;]*+|(?!\{)(?:[^;{}]++|\{[^;{}]*+\})*+);"
     r"|(?P<brace>[{}]))"
 )
 
-_REG = re.compile(r"\.reg\s*\.(\w+)\b\s*(\S.*)$", re.S)
+_REG = re.compile(r"\.reg\s*(?:\.v([24])\s*)?\.(\w+)\b\s*(\S.*)$", re.S)
 
 _RANGE = re.compile(r"([$%\w]+)<(\d+)>")
 
 _INSTRUCTION = re.compile(
     r"(?:@\s*(!?)\s*([$%\w]+)\s+)?([a-z_][\w:]*(?:\s*+\.[\w:]+)*)\s*(.*)$", re.S
 )
-
-_OPERAND = re.compile(r"\s*+(\{[^}]*\}|\[[^\]]*\]|\([^)]*\)|[^,{}\[\]()]+)\s*(?:,|$)")
 
 MAX_INLINED = 64
 """The most calls within calls that a location follows."""
@@ -68,7 +66,12 @@ _HEAD = re.compile(
     re.S,
 )
 
-_NAME = re.compile(r"[$%A-Za-z_][$%\w]*")
+_NAME = re.compile(r"(?<![\w$%.])[$%A-Za-z_][$%\w]*")
+"""A name, but no digits of a number, and no element of a vector."""
+
+_CACHED = ("ld", "st", "atom", "red")
+_WIDE = ("mov.v", "mov.b128", "ld", "st")
+"""The instructions that may be of vectors or of 128 bits."""
 
 _LIMIT = re.compile(
     r"\.(maxntid|reqntid|minnctapersm|maxnreg|maxnctapersm|reqnctapercluster)\s+([\d,\s]+)"
@@ -156,7 +159,7 @@ def _function(module: Module, text: str, at: int) -> int:
         return semicolon + 1
     for name, numbers in _LIMIT.findall(text[at:brace]):
         function.limits[name] = [int(n) for n in numbers.replace(",", " ").split()]
-    at = _Body(function).read(text, brace + 1)
+    at = _Body(function, module.variables).read(text, brace + 1)
     module.functions[function.name] = function
     return at
 
@@ -194,8 +197,8 @@ class _Scope:
 class _Body:
     """Parses the body of a function; names of an inner scope in braces become unique."""
 
-    def __init__(self, function: Function) -> None:
-        self.function = function
+    def __init__(self, function: Function, variables: list[Variable]) -> None:
+        self.function, self.globals, self.vectors = function, variables, Vectors()
         self.location = Location()
         self.sites: dict[Location, tuple[Location, int]] = {}
         self.used: int | None = None
@@ -223,8 +226,7 @@ class _Body:
             if kind == "text":
                 self.statement(match["text"].strip())
             elif kind == "loc":
-                self.location = self.inlined(_location(match["loc"]))
-                self.function.line = self.function.line or self.location.line
+                self.moved_to(match["loc"])
             elif kind == "label":
                 self.label(match["label"])
             elif match["brace"] == "{":
@@ -253,6 +255,12 @@ class _Body:
             at = replace(at, inlined=known)
         self.sites[Location(at.file, at.line, at.column)] = at, depth + 1
         return at
+
+    def moved_to(self, text: str) -> None:
+        """Enter a .loc directive; a .file directive of inline assembly changes nothing."""
+        if text.startswith(".loc"):
+            self.location = self.inlined(_location(text))
+            self.function.line = self.function.line or self.location.line
 
     def label(self, name: str) -> None:
         """Enter a label of the next instruction."""
@@ -297,15 +305,31 @@ class _Body:
             if branches:
                 self.scopes[-1].branches.append((names, len(names)))
                 names.append(kept)
-        made = Instruction(op, names, guard, self.location, used=self.used)
-        self.function.body.append(made)
+        if self.vectors.elements:
+            names = list(map(self.vectors.expanded, names))
+        if "[" in "".join(x for x in names if x[:1] not in "[{("):
+            names = [self.indexed(op, name) for name in names]
+        for own, given in scalar_moves(op, names) if op.startswith(_WIDE) else ((op, names),):
+            made = Instruction(own, given, guard, self.location, used=self.used)
+            self.function.body.append(made)
         self.used = None
+
+    def indexed(self, op: str, operand: str) -> str:
+        """The address of an element of an array: `a[2]` is a+8 where elements have 4 bytes."""
+        if (found := element(operand)) is None:
+            return operand
+        name, index = found
+        known = [v.element for v in (*self.function.variables, *self.globals) if v.name == name]
+        if not known:
+            raise PtxError(f"there is no array {name}")
+        address = f"{name}+{index * known[0]}"
+        return address if op.startswith("mov") else f"[{address}]"
 
     def directive(self, text: str) -> None:
         """Parse a directive of a function's body."""
         function = self.function
         if (match := _REG.match(text)) is not None:
-            self.registers(match[1], match[2])
+            self.registers(match[2], match[3], int(match[1] or 1))
         elif text.startswith(".branchtargets"):
             targets = function.tables[self.last_label()] = [t.strip() for t in text[14:].split(",")]
             self.scopes[-1].branches += ((targets, k) for k in range(len(targets)))
@@ -324,18 +348,20 @@ class _Body:
             raise PtxError("a table without a label")
         return next(reversed(self.function.labels))
 
-    def registers(self, kind: str, names: str) -> None:
-        """Enter the registers of a `.reg` directive."""
+    def registers(self, kind: str, names: str, count: int) -> None:
+        """Enter the registers of a `.reg` directive, or its vectors of `count` elements."""
         if kind not in TYPE_BYTES:
             raise PtxError(f"unknown register type .{kind}")
+        kind, count = ("b64", 2) if kind == "b128" else (kind, count)
         for name in (n.strip() for n in names.split(",")):
+            declared = [name]
             if (ranged := _RANGE.match(name)) is not None:
                 if int(ranged[2]) > MAX_REGISTERS:
                     raise PtxError(f"more than {MAX_REGISTERS} registers")
-                for k in range(int(ranged[2])):
-                    self.function.registers[self.declare(f"{ranged[1]}{k}")] = kind
-            else:
-                self.function.registers[self.declare(name)] = kind
+                declared = [f"{ranged[1]}{k}" for k in range(int(ranged[2]))]
+            for unique in map(self.declare, declared):
+                elements = self.vectors.declare(unique, count) if count > 1 else (unique,)
+                self.function.registers.update(dict.fromkeys(elements, kind))
         if len(self.function.registers) > MAX_REGISTERS:
             raise PtxError(f"more than {MAX_REGISTERS} registers")
 
@@ -348,18 +374,12 @@ def _instruction(text: str) -> tuple[str, tuple[str, ...], tuple[str, bool] | No
         return None
     negated, guard, op, rest = match.groups()
     operands = tuple(operands_of(rest)) if rest else ()
-    return "".join(op.split()), operands, (guard, negated == "!") if guard else None
-
-
-def operands_of(text: str) -> Iterator[str]:
-    """Split operands at commas; vectors, addresses and lists in brackets stay whole."""
-    at = 0
-    while at < len(text):
-        match = _OPERAND.match(text, at)
-        if match is None:
-            raise PtxError(f"cannot parse the operands {text[:60]!r}")
-        yield match[1].strip()
-        at = match.end()
+    op = "".join(op.split())
+    if not op.startswith("call"):
+        operands = tuple(map(folded, operands))
+    if op.startswith(_CACHED) and ".L2::cache_hint" in op:  # a policy changes no result
+        op, operands = op.replace(".L2::cache_hint", ""), operands[:-1]
+    return op, operands, (guard, negated == "!") if guard else None
 
 
 @lru_cache(maxsize=1 << 12)
