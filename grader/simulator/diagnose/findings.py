@@ -25,6 +25,13 @@ from grader.simulator.diagnose.confirmation import (
     without_strays,
     without_warp_level,
 )
+from grader.simulator.diagnose.copies import (
+    is_overwriting,
+    overwriting_hint,
+    tracking_barrier,
+    wait_hint,
+    without_doubles,
+)
 from grader.simulator.diagnose.kernel_code import kernel_code
 from grader.simulator.diagnose.messages import (
     BARRIER_KINDS,
@@ -99,7 +106,7 @@ class Explainer:
         if any(r.kind in (c.DIVERGENCE, c.DEADLOCK, c.WARP_STUCK) for r in reports):
             # released from such a barrier, threads miss others too
             reports = [r for r in reports if r.kind != c.EARLY_EXIT]
-        reports = without_warp_level(reports)
+        reports = without_warp_level(without_doubles(reports))
         self.contended = self._contended_stores(reports)
         self.out_of_bounds = frozenset(
             (r.pc, r.target.name) for r in reports if r.kind == c.INVALID
@@ -256,10 +263,7 @@ class Explainer:
 
     def _finding(self, r: Report) -> Finding:
         if r.kind == c.RACE:
-            r, hazard = self._race(r)
-            accesses = {(r.pc, r.target.name), (r.pc2, r.target.name)}
-            strays = not self.out_of_bounds.isdisjoint(accesses)
-            finding = race_finding(r, hazard, self._gap(r), strays=strays)
+            r, finding = self._race_finding(r)
         elif r.kind == c.LOST_UPDATE:
             finding = lost_update_finding(r)
         elif r.has(IMAGE_OBJECT):
@@ -286,6 +290,26 @@ class Explainer:
             thread=r.thread,
             other=other,
         )
+
+    def _race_finding(self, r: Report) -> tuple[Report, Finding]:
+        """The finding of a race, and its report with the access of the finding first."""
+        op = self.image.ops[r.pc] if r.pc < len(self.image.ops) else ""
+        overwriting = is_overwriting(r, op) and not r.has(OTHER_STORE)
+        in_flight, copy = r.has(IN_FLIGHT), r.pc2
+        r, hazard = (r, "WAR") if overwriting else self._race(r)
+        accesses = {(r.pc, r.target.name), (r.pc2, r.target.name)}
+        strays = not self.out_of_bounds.isdisjoint(accesses)
+        gap = self._gap(r)
+        finding = race_finding(r, hazard, gap, strays=strays)
+        if in_flight:
+            barrier = tracking_barrier(r)
+            name = self.shared(barrier).name if barrier is not None else ""
+            bulk = self.image.ops[copy].startswith("cp.async.bulk")
+            return r, replace(finding, hint=wait_hint(r, name, bulk=bulk))
+        if overwriting and gap is not None and not r.has(ACROSS_BLOCKS):
+            hint = overwriting_hint(r, replace(gap, both=False))
+            return r, replace(finding, hint=hint)
+        return r, finding
 
     def _syncs_grid(self, pc: int) -> bool:
         """Whether a trap is that of a library which finds no barrier of the grid."""

@@ -6,6 +6,8 @@ the Finding has in its fields; each hint is a fix in the imperative.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from grader.launch import Finding, OtherAccess, Severity
 from grader.simulator.core import bindings as c
 from grader.simulator.diagnose.confirmation import LAMBDA
@@ -123,6 +125,22 @@ def _undefined_result(name: str, *, own: bool) -> tuple[str, str]:
     )
 
 
+def _odd_size(r: Report, whole: str, bytes_: str) -> tuple[str, str]:
+    """The message and the fix of an asynchronous copy of a size that it does not have."""
+    t = r.target
+    if not r.has(STORE):
+        return (
+            f"an asynchronous copy from {t.space} {whole} has a source size of {bytes_}, which is "
+            "more than it copies",
+            "Pass a source size (src-size of cp.async) from 0 to the size of the copy: what "
+            "the source lacks is filled with zeros.",
+        )
+    return (
+        f"a bulk copy of {bytes_} to {t.space} {whole}: it copies a multiple of 16 bytes only",
+        "Copy a multiple of 16 bytes, and the rest with ordinary loads and stores.",
+    )
+
+
 def _invalid(r: Report, own: str, in_loop: bool, sign_hint: str) -> tuple[str, str]:
     """The message and the hint of an invalid access."""
     t, bytes_ = r.target, _plural(r.bytes, "byte")
@@ -134,10 +152,7 @@ def _invalid(r: Report, own: str, in_loop: bool, sign_hint: str) -> tuple[str, s
             "own local memory: through this pointer it accesses its own, not the other thread's.",
         )
     if r.has(ODD_SIZE):
-        return (
-            f"a bulk copy of {bytes_} to {t.space} {whole}: it copies a multiple of 16 bytes only",
-            "Copy a multiple of 16 bytes, and the rest with ordinary loads and stores.",
-        )
+        return _odd_size(r, whole, bytes_)
     if r.has(MISALIGNED) and (t.name or t.space in ("local", "shared")):
         return (
             f"misaligned {own} of {bytes_} in {t.space} {whole or 'memory'}",
@@ -265,6 +280,10 @@ def barrier_finding(r: Report, *, returned: bool = True) -> Finding:
     )
 
 
+_OTHER_BYTES = 2
+"""In the flags of a report on a barrier's count: it is that of the bytes of transactions."""
+
+
 def _barrier_count(r: Report, other: OtherAccess) -> Finding:
     """The finding of a named barrier whose threads do not match its count."""
     if r.flags & 1:
@@ -273,6 +292,15 @@ def _barrier_count(r: Report, other: OtherAccess) -> Finding:
             "Pass the same number of threads in every bar.sync of one barrier.",
             other=other,
         )
+    if r.flags & _OTHER_BYTES:
+        name = f"`{r.target.name}`" if r.target.name else "an mbarrier"
+        made = _divergence(
+            f"the bulk copies that {name} tracks bring {r.bytes:,} bytes, and its phases expect "
+            f"{r.extra:,}: a phase ends before its copies do, or never",
+            "Let each phase expect the bytes of all its copies, no more and no less "
+            "(mbarrier.arrive.expect_tx, barrier_arrive_tx).",
+        )
+        return replace(made, variable=r.target.name, space=r.target.space)
     return _divergence(
         f"{r.extra} arrivals at a barrier that counts {r.bytes}: which threads it releases is not "
         "defined",

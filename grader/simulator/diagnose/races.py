@@ -290,11 +290,6 @@ def _circumstance(r: Report) -> str:
 
 def _fix(r: Report, hazard: str, gap: Gap | None, strays: bool) -> str:
     across, no_barrier = r.has(ACROSS_BLOCKS), gap is None or r.has(ACROSS_BLOCKS)
-    if r.has(IN_FLIGHT):
-        return (
-            "Wait for the copy with __pipeline_wait_prior or cp.async.wait_group, and then call "
-            f"__syncthreads(), before line {r.line} accesses it."
-        )
     if r.has(STALE_CACHE):
         other = "through a pointer or a surface, not a texture" if r.has(TEXTURE_CACHE) else ""
         return (

@@ -55,6 +55,7 @@ void track_copies(Warp *w, const Insn *i, const u32 *barrier);
 
 /* mbarrier.c */
 void complete_transaction(Warp *w, const Insn *i, u64 barrier, u32 bytes);
+s32 pending_bytes(const Cta *c, u32 offset);
 
 /* clock.c: the simulated cycles of a warp in its turn so far */
 u64 turn_cycles(const Warp *w);

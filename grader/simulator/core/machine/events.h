@@ -52,14 +52,15 @@
   EVENT(freeing, w->worker, (Warp *w, u32 lane, Buffer *b), (w, lane, b))                          \
   EVENT(freed, w->worker, (Warp *w, Buffer *b), (w, b))                                            \
   /* cp.async: reads global memory, starts, writes shared memory; `tracked`: a lane's copy is      \
-   * complete, but visible to other threads only after a wait on the mbarrier at `barrier`. */     \
+   * about to complete, and visible only to threads that waited for the mbarrier at `barrier`. */  \
   EVENT(copy_read, w->worker, (Warp *w, const Insn *i, const Region *r, const u32 *offset, u32 bytes), \
         (w, i, r, offset, bytes))                                                                  \
   EVENT(copy_started, w->worker, (Warp *w, const Insn *i, const u32 *offset), (w, i, offset))      \
   EVENT(copy_completed, w->worker, (Warp *w, const Insn *i, const u32 *offset), (w, i, offset))    \
   EVENT(copy_tracked, w->worker, (Warp *w, const Insn *i, u32 lane, u32 offset, u32 barrier),      \
         (w, i, lane, offset, barrier))                                                             \
-  EVENT(copies_awaited, w->worker, (Warp *w), (w))                                                 \
+  /* cp.async.wait_group, which leaves the newest groups, and wait_all, for copies that are in none. */ \
+  EVENT(copies_awaited, w->worker, (Warp *w, u32 left, bool uncommitted), (w, left, uncommitted))  \
   /* mbarrier: init and inval; arrive, a lane at a time; the end of a phase by the last arrival; test_wait  \
    * and try_wait; one lane's wait that succeeded. */                                              \
   EVENT(mbarrier_set, w->worker, (Warp *w, const Insn *i, const u32 *offset), (w, i, offset))      \

@@ -61,7 +61,7 @@ static void complete(Warp *w, AsyncCopy *f, u32 lanes) {
 }
 
 /* Completes the active lanes' copies, except those of their newest `keep` groups. With `barrier`, the
- * offset of each lane's mbarrier in shared memory, these track them. */
+ * offset of each lane's mbarrier in shared memory, these track all of them, in a group or not. */
 static void complete_groups(Warp *w, u32 keep, const u32 *barrier) {
   u32 left = 0;
   for (u32 k = 0; k < w->copies; k++) {
@@ -69,13 +69,13 @@ static void complete_groups(Warp *w, u32 keep, const u32 *barrier) {
     u32 ready = 0;
     for (u32 m = f->mask & w->mask; m; m &= m - 1) {
       u32 l = first_lane(m);
-      ready |= (u32)(f->group[l] + keep < w->groups[l]) << l;
+      ready |= (u32)(barrier || f->group[l] + keep < w->groups[l]) << l;
     }
-    if (ready) complete(w, f, ready);
     for (u32 m = barrier ? ready : 0; m; m &= m - 1) {
       u32 l = first_lane(m);
       announce_copy_tracked(w, f->insn, l, f->offset[l], barrier[l]);
     }
+    if (ready) complete(w, f, ready);
     if (f->mask) w->copy[left++] = *f;
   }
   w->copies = left;
@@ -86,16 +86,16 @@ void ptx_cp_async_commit_group(Warp *w, const Insn *i) {
   for (u32 l = 0; l < LANES; l++) w->groups[l] += w->lane[l] & 1;
 }
 void ptx_cp_async_wait_group(Warp *w, const Insn *i) {
-  if (!i->imm) announce_copies_awaited(w);
+  announce_copies_awaited(w, (u32)i->imm, false);
   complete_groups(w, (u32)i->imm, NULL);
 }
 void ptx_cp_async_wait_all(Warp *w, const Insn *i) {
   ptx_cp_async_commit_group(w, i);
-  announce_copies_awaited(w);
+  announce_copies_awaited(w, 0, true);
   complete_groups(w, 0, NULL);
 }
 void track_copies(Warp *w, const Insn *i, const u32 *barrier) {
-  ptx_cp_async_commit_group(w, i);
+  (void)i;
   complete_groups(w, 0, barrier);
 }
 
@@ -136,6 +136,11 @@ static void read_source(Warp *w, const Insn *i, AsyncCopy *f, const u32 *size) {
   if (w->mask != whole) set_mask(w, whole);
 }
 
+static void announce_long_source(Warp *w, const Insn *i, u32 lane, u32 bytes) {
+  Insn read = {.pc = i->pc, .size = i->size, .count = 1, .space = GLOBAL};
+  announce_invalid(w, &read, lane, address(w, i->b, i->mode >> 4, lane) + (u64)(s64)(s32)i->e, bytes, ODD_SIZE);
+}
+
 /* a: destination, b: source; size: bytes of the copy; c: bytes of the source when flag; mode: the
  * width of the destination's address and, << 4, of the source's; imm and e their displacements. */
 void ptx_cp_async(Warp *w, const Insn *i) {
@@ -148,6 +153,7 @@ void ptx_cp_async(Warp *w, const Insn *i) {
   for (u32 l = 0; l < LANES; l++) {
     u32 n = i->flag ? SRC(u32, i->c)[l] : bytes;
     size[l] = n < bytes ? n : bytes;
+    if (n > bytes && w->lane[l]) announce_long_source(w, i, l, n);
     to[l] = address(w, i->a, i->mode & 15, l) + (u64)i->imm;
     f->group[l] = w->groups[l];
   }
@@ -170,7 +176,7 @@ void ptx_cp_async(Warp *w, const Insn *i) {
 
 /* Copies 16 bytes for the active lane. False: an address is not valid. */
 static bool copy_row(Warp *w, const Insn *i, u64 from, u64 to, u32 barrier) {
-  Insn read = {.pc = i->pc, .size = LONGEST, .count = 1, .space = GLOBAL}, write = read;
+  Insn read = {.exec = i->exec, .pc = i->pc, .size = LONGEST, .count = 1, .space = GLOBAL}, write = read;
   u64 source[LANES], target[LANES];
   u32 from_offset[LANES], offset[LANES], lane = first_lane(w->mask), reading = w->mask, writing = w->mask;
   Region r, s;
@@ -180,10 +186,10 @@ static bool copy_row(Warp *w, const Insn *i, u64 from, u64 to, u32 barrier) {
   if (!next_group(w, &write, target, &writing, LONGEST, STORE, &s, offset)) return false;
   if (r.space == GLOBAL) announce_copy_read(w, &read, &r, from_offset, LONGEST);
   announce_copy_started(w, &write, offset);
+  announce_copy_tracked(w, &write, lane, offset[0], barrier);
   announce_copy_completed(w, &write, offset);
   w->worker->changes++;
   memcpy(s.data + offset[0], r.data + from_offset[0], LONGEST);
-  announce_copy_tracked(w, &write, lane, offset[0], barrier);
   return true;
 }
 

@@ -129,3 +129,12 @@ void complete_transaction(Warp *w, const Insn *i, u64 barrier, u32 bytes) {
   memcpy(r.data + offset[0], &now, 8);
   if (now >> PHASE != old >> PHASE) announce_mbarrier_completed(w, offset[0]);
 }
+
+/* The bytes that the copies of the present phase still have to bring; negative when they brought more than the
+ * phase expects. */
+s32 pending_bytes(const Cta *c, u32 offset) {
+  u64 now;
+  memcpy(&now, c->shared + offset, sizeof now);
+  u32 bytes = (u32)(now >> PENDING & ALL_PENDING);
+  return bytes > ALL_PENDING / 2 ? (s32)bytes - (ALL_PENDING + 1) : (s32)bytes;
+}

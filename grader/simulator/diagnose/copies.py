@@ -1,0 +1,102 @@
+"""Explain races with asynchronous copies: what does not wait for a copy, or what a copy overwrites.
+
+The core says in `extra` of a report why a copy is still in flight (enum Missing of
+core/watch/copies.c): the low bits are the reason, the others a number that belongs to it.
+"""
+
+from __future__ import annotations
+
+from grader.simulator.core import bindings as c
+from grader.simulator.diagnose.places import Gap, barrier_advice
+from grader.simulator.diagnose.races import IN_FLIGHT, STORE, WITHIN_WARP, Report
+
+_WHY_BITS = 3
+_NO_WAIT, _NOT_COMMITTED, _GROUP_LEFT, _PHASE_NOT_AWAITED, _EARLIER_PHASE, _OTHERS_WAITED = range(6)
+
+
+def tracking_barrier(r: Report) -> int | None:
+    """The offset in shared memory of the mbarrier that completes a copy in flight, if one does."""
+    tracked = r.has(IN_FLIGHT) and r.extra & ((1 << _WHY_BITS) - 1) >= _PHASE_NOT_AWAITED
+    return r.extra >> _WHY_BITS if tracked else None
+
+
+def wait_hint(r: Report, barrier: str, *, bulk: bool) -> str:
+    """The fix of an access to the memory of a copy in flight.
+
+    Args:
+        r: the report; its partner is the copy.
+        barrier: the variable that holds the mbarrier which completes it; empty without a name.
+        bulk: whether it is a bulk copy, which nothing else completes.
+    """
+    why, number = r.extra & ((1 << _WHY_BITS) - 1), r.extra >> _WHY_BITS
+    copy, access = r.line2, r.line
+    name = f"`{barrier}`" if barrier else "its mbarrier"
+    if why == _NOT_COMMITTED:
+        return (
+            "The wait covers committed copies only. Commit this copy (__pipeline_commit(), "
+            f"producer_commit(), cp.async.commit_group) between line {copy} and the wait."
+        )
+    if why == _GROUP_LEFT:
+        return (
+            "The wait lets the newest groups of copies stay in flight, and this copy is in one of "
+            f"them. Let it leave at most {number}: __pipeline_wait_prior({number}), or "
+            f"cp.async.wait_group {number}."
+        )
+    if why == _PHASE_NOT_AWAITED:
+        only = " Barriers of the block and cp.async.wait_group do not wait for it." * bulk
+        return (
+            f"The end of a phase of {name} completes this copy. Wait for that phase (wait() of "
+            "cuda::barrier, consumer_wait() of cuda::pipeline, mbarrier.try_wait) before line "
+            f"{access} accesses it.{only}"
+        )
+    if why == _EARLIER_PHASE:
+        return (
+            f"The wait before line {access} is for an earlier phase of {name} than the one in "
+            "which this copy counts. Wait with the token or parity of that phase, and let the "
+            "phase expect the bytes of all its copies (expect_tx), before its last arrival."
+        )
+    if why == _OTHERS_WAITED:
+        return (
+            f"Other threads have waited for the copy, and this one does not follow them. Let each "
+            f"thread that accesses it wait for {name}, or put __syncthreads() after the wait."
+        )
+    if number:
+        return (
+            f"Commit the copy of line {copy} (__pipeline_commit(), producer_commit(), "
+            "cp.async.commit_group) and wait for it (__pipeline_wait_prior(0), consumer_wait(), "
+            f"cp.async.wait_group 0), and then call __syncthreads(), before line {access} accesses "
+            "it."
+        )
+    return (
+        "Wait for the copy with __pipeline_wait_prior or cp.async.wait_group, and then call "
+        f"__syncthreads(), before line {access} accesses it."
+    )
+
+
+def overwriting_hint(r: Report, gap: Gap) -> str:
+    """The fix of a copy that starts while other threads may still read what it overwrites."""
+    subject = f"`{r.target.name}`" if r.target.name else "this memory"
+    advice = barrier_advice(gap, "WAR", warp=r.has(WITHIN_WARP))
+    return (
+        f"The copy overwrites {subject} before other threads have read it. {advice} Or let the "
+        "readers arrive at an mbarrier, and the thread that copies wait for it before each copy."
+    )
+
+
+def without_doubles(reports: list[Report]) -> list[Report]:
+    """The reports without races that are those of a copy in flight once more.
+
+    The vector clocks know a copy as accesses of the thread that starts it.
+    """
+    known = {(r.pc, r.pc2) for r in reports if r.kind == c.RACE and r.has(IN_FLIGHT)}
+    return [
+        r for r in reports if r.kind != c.RACE or r.has(IN_FLIGHT) or (r.pc, r.pc2) not in known
+    ]
+
+
+def is_overwriting(r: Report, op: str) -> bool:
+    """Whether a race is a copy, with opcode `op`, over what another thread read before.
+
+    What threads read after it is a copy in flight, so the other order is another report.
+    """
+    return r.kind == c.RACE and not r.has(IN_FLIGHT) and op.startswith("cp.async") and r.has(STORE)
