@@ -24,8 +24,9 @@ from grader.feedback.ptx_edits import Change, insert_slots, line_at, list_change
 from grader.launch import Array, Arrays, Launch, unpack_launches
 from grader.simulator.core import bindings as c
 from grader.simulator.core.bindings import Core, core
+from grader.simulator.core.encode import encode_insn
 from grader.simulator.core.memory import Loaded
-from grader.simulator.core.run import Limits, Machine, Raw, encode_insn
+from grader.simulator.core.run import Limits, Machine, Raw
 from grader.simulator.decode.instructions import NotSimulated
 from grader.simulator.decode.module import Image, decode, decode_instruction
 from grader.simulator.decode.operands import OperandError

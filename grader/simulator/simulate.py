@@ -111,6 +111,7 @@ def simulate(
     sample: int = 0,
     measure: WorkMeasure = "nothing",
     decoded: Variants | None = None,
+    proof: bool = True,
 ) -> tuple[Trace, ...]:
     """Simulate launches of one program.
 
@@ -126,6 +127,7 @@ def simulate(
             grader.simulator.schedules can make of them; 0 for all blocks.
         measure: what to measure of the threads' work.
         decoded: what was decoded of the program before; more is added.
+        proof: whether blocks that are proven to do the same are watched less; traces are equal.
 
     Returns the traces in the order of the launches. Raises MachineFault and LabFault.
     """
@@ -140,6 +142,7 @@ def simulate(
             max(1, threads),
             blocks=sampled_blocks(launch.grid, sample),
             measures=MEASURES[measure],
+            proof="outputs" if proof else "nothing",
         )
         simulation = _Simulation(program, launch, variants_of, limits)
         trace = simulation.trace()
@@ -224,6 +227,9 @@ class _Simulation:
         for variant in variants:
             image = variant.machine.image
             limits = replace(limits, seconds=self.left().seconds)
+            if limits.proof != "nothing":
+                only_found = not variant.counts and variants[-1].counts
+                limits = replace(limits, proof="findings" if only_found else "outputs")
             raw = _run(variant, self.launch, limits)
             explainer = Explainer(
                 image, self.launch, raw, program.source, program.file, self.kernel.parameters

@@ -77,6 +77,8 @@ BUFFER = np.dtype(
         ("cell", "u8"),
         ("readonly", "u4"),
         ("dead", "u4"),
+        ("written", "u4"),
+        ("input", "u4"),
     ]
 )
 IMAGE = np.dtype(
@@ -146,7 +148,7 @@ ACCESS = np.dtype(
 )
 FENCE, WARP_SYNC, BARRIER_ARRIVED, BARRIER_LEFT = range(1, 5)
 REPORTS = 1024
-ENDED, ABORTED, NO_MEMORY, AGAIN = range(4)
+ENDED, ABORTED, NO_MEMORY, AGAIN, NOT_PROVEN = range(5)
 (
     RACE,
     INVALID,
@@ -202,6 +204,9 @@ class CLaunch(ctypes.Structure):
         ("printed", c_void_p),
         ("work", c_void_p),
         ("trace", c_void_p),
+        ("assumed", c_void_p),
+        ("reduced_insn", c_void_p),
+        ("reduced_block", c_void_p),
         ("chosen", c_void_p),
         *((n, c_uint64) for n in ("constant_bytes", "param_bytes", "step_limit", "block_count")),
         *((n, c_uint64) for n in ("trace_room", "traced")),
@@ -225,6 +230,7 @@ class CLaunch(ctypes.Structure):
                 "sync",
                 "stops_at_error",
                 "measures",
+                "representatives",
                 "only_stores",
                 "trace_sync",
                 "local_limit",

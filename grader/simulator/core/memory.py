@@ -98,8 +98,8 @@ def buffer_table(buffers: Sequence[Buffer]) -> NDArray[np.void]:
     rows: list[tuple[int, ...]] = []
     for k, b in enumerate(buffers):
         places = (x.ctypes.data for x in (b.data, b.hot, b.cell))
-        rows.append((address_of(k), b.data.nbytes, *places, b.readonly, 0))
-    return np.array([*rows, (0,) * 7], BUFFER)
+        rows.append((address_of(k), b.data.nbytes, *places, b.readonly, 0, 0, 0))
+    return np.array([*rows, (0,) * 9], BUFFER)
 
 
 def image_row(texture: Texture, array: Array, buffer: int) -> tuple[object, ...]:

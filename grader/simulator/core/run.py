@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from copy import copy
 from dataclasses import replace
 from functools import cached_property
 from math import prod
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from grader import dataclass
-from grader.faults import MachineFault
 from grader.launch import Array, Launch, Texture
 from grader.simulator.core import bindings as c
+from grader.simulator.core.encode import ProofArrays, encode_image, encode_proof
 from grader.simulator.core.memory import (
     PARAMETER_ROOM,
     Buffer,
@@ -23,136 +25,10 @@ from grader.simulator.core.memory import (
     SharedWindow,
     buffer_table,
 )
-from grader.simulator.decode.control_flow import Block, Call
-from grader.simulator.decode.instructions import Insn
 from grader.simulator.decode.memory import GLOBAL, HAS_NONCOHERENT, SHARED
 from grader.simulator.decode.module import Image
+from grader.simulator.decode.proof import prove
 from grader.simulator.ptx.model import Module
-
-
-@dataclass(frozen=True)
-class ImageArrays:
-    """An image as the arrays of core.h's Launch."""
-
-    insns: NDArray[np.void]
-    blocks: NDArray[np.void]
-    functions: NDArray[np.void]
-    calls: NDArray[np.void]
-    copies: NDArray[np.void]
-    tables: NDArray[np.uint32]
-    loops: NDArray[np.void]
-    states: NDArray[np.void]
-
-
-def encode_image(image: Image, core: c.Core) -> ImageArrays:
-    """Encode an image for the core, with instructions bound to its functions."""
-    return _Encoder(image, core).arrays()
-
-
-class _Encoder:
-    """Collects the rows of the arrays."""
-
-    def __init__(self, image: Image, core: c.Core) -> None:
-        self.core = core
-        self.insns: list[tuple[int, ...]] = []
-        self.blocks: list[tuple[int, ...]] = []
-        self.functions: list[tuple[int, ...]] = []
-        self.calls: list[tuple[int, ...]] = []
-        self.copies: list[tuple[int, int, int]] = []
-        self.tables: list[int] = []
-        self.loops: list[tuple[int, ...]] = []
-        self.states: list[tuple[int, int]] = []
-        self.numbers = {f.name: k for k, f in enumerate(image.functions)}
-        for f in image.functions:
-            sizes = (len(self.blocks), len(f.blocks), f.registers, f.local, f.params)
-            self.functions.append(sizes)
-            base, before = len(self.blocks), len(self.loops)
-            for block in f.blocks:
-                self.add(block, before)
-            for loop in f.loops:
-                outer = loop.outer and loop.outer + before
-                where = (base + loop.first, base + loop.last, outer, loop.pc)
-                self.loops.append((*where, len(self.states), len(loop.state)))
-                self.states += loop.state
-
-    def add(self, block: Block, loops: int) -> None:
-        """Append a basic block of a function before which there are so many loops."""
-        first, end, index = len(self.insns), block.end, 0
-        self.insns += [encode_insn(insn, self.core) for insn in block.insns]
-        if end.table:
-            index = len(self.tables)
-            self.tables += block.table
-        if end.call is not None:
-            index = self.call(end.call)
-        where = (first, len(self.insns), end.kind, block.next, block.target)
-        operands = (end.a, end.b, end.c, end.d)
-        guard = (end.guard, end.negate, max(end.pc, 0))
-        self.blocks.append(
-            (
-                *where,
-                *guard,
-                *operands,
-                index,
-                end.flag,
-                block.steps,
-                block.loop and block.loop + loops,
-            )
-        )
-
-    def call(self, call: Call) -> int:
-        """Append a call site; return its number."""
-        into = len(self.copies)
-        self.copies += call.inputs
-        back = len(self.copies)
-        self.copies += call.outputs
-        callee = 0 if call.callee is None else self.numbers[call.callee]
-        copies = (into, len(call.inputs), back, len(call.outputs))
-        self.calls.append((callee, call.callee is None, call.needs, *copies, call.library))
-        return len(self.calls) - 1
-
-    def arrays(self) -> ImageArrays:
-        """The collected rows; no array is empty."""
-        return ImageArrays(
-            np.array(self.insns, c.INSN) if self.insns else np.zeros(1, c.INSN),
-            np.array(self.blocks, c.BLOCK),
-            np.array(self.functions, c.FUNCTION),
-            np.array([*self.calls, (0,) * 8], c.CALL),
-            np.array([*self.copies, (0, 0, 0)], c.COPY),
-            np.array([*self.tables, 0], np.uint32),
-            np.array([*self.loops, (0,) * 6], c.LOOP),
-            np.array([*self.states, (0, 0)], c.STATE),
-        )
-
-
-def encode_insn(insn: Insn, core: c.Core) -> tuple[int, ...]:
-    """Encode an instruction as core.h's Insn. Raises MachineFault."""
-    imm = insn.imm if not insn.inner else core.address(insn.inner) or 0
-    at = core.address(insn.exec)
-    if at is None:
-        raise MachineFault(
-            f"{core.path.name} was built from other sources: it has no {insn.exec}",
-            fix="Build it again: make clean, then make demo.",
-        )
-    return (
-        at,
-        insn.d,
-        insn.a,
-        insn.b,
-        insn.c,
-        insn.e,
-        insn.guard,
-        insn.negate,
-        insn.used,
-        insn.pc,
-        imm,
-        insn.size,
-        insn.count,
-        insn.space,
-        insn.width,
-        insn.flag,
-        insn.mode,
-    )
-
 
 LOCAL_LIMIT = 512 << 10
 """The most local memory of a thread in bytes, the limit of the hardware."""
@@ -181,6 +57,8 @@ class Limits:
         stop_at_error: whether the first error ends the run.
         measures: what to measure of the work of a counted run: bindings.COUNT_FOREIGN and
             COUNT_DISTINCT, 0 for the instructions of threads alone; None measures nothing.
+        proof: what a run by proof has to give, if that is possible: "outputs", with counters and
+            findings, or findings alone; "nothing" runs every block in full.
     """
 
     steps: int = 400_000_000
@@ -194,6 +72,17 @@ class Limits:
     blocks: tuple[int, ...] = ()
     stop_at_error: bool = False
     measures: int | None = None
+    proof: Literal["nothing", "outputs", "findings"] = "nothing"
+
+
+LEAST_PROVEN = 1 << 13
+"""The threads of a launch from which on a proof can save more time than it takes."""
+
+PROVEN_STEPS = 1 << 22
+"""The warp instructions of a block up to which it is proven: an endless loop is not run twice."""
+
+REPRESENTATIVES = 27
+"""The blocks of a launch by proof that are watched in full: see core/machine/proof.h."""
 
 
 @dataclass(frozen=True)
@@ -251,11 +140,12 @@ class Machine:
         self.image, self.core = image, c.core()
         self.fetches = any(op.startswith(("tex.", "tld4.")) for op in image.ops)
         self.arrays = encode_image(image, self.core)
-        self.loader = Loader(module, image, self.shift(SHARED))
+        self.module, self.loader = module, Loader(module, image, self.shift(SHARED))
 
     def with_code(self, insns: NDArray[np.void], blocks: NDArray[np.void]) -> Machine:
         """The same kernel with other instructions and basic blocks, as many as it has."""
         other = copy(self)
+        other.__dict__["proof"] = None  # it is of the other code
         other.arrays = replace(self.arrays, insns=insns, blocks=blocks)
         return other
 
@@ -286,14 +176,54 @@ class Machine:
         in_order = image.may_wait or image.exact or bool(image.runtime - {"__assertfail"})
         in_order = in_order or bool(image.sync & HAS_NONCOHERENT)
         in_order = in_order or bool(limits.schedule or limits.trace or limits.stop_at_error)
-        raw = self._attempt(launch, limits, count, memory, ordered=in_order)
+        begun = time.thread_time()
+        raw = None if in_order else self._proven(launch, limits, count, memory)
+        if raw is None:
+            left = limits.seconds - (time.thread_time() - begun)
+            limits = replace(limits, seconds=max(left, limits.seconds / 2))
+            raw = self._attempt(launch, limits, count, memory, ordered=in_order)
         if raw is None:
             raw = self._attempt(launch, limits, count, memory, ordered=True)
         assert raw is not None
         return raw
 
+    def _proven(
+        self, launch: Launch, limits: Limits, count: bool, memory: Loaded | None
+    ) -> Raw | None:
+        """Run a launch by proof; None where that is not possible, or nothing is proven."""
+        proof = self.proof_of(launch, limits)
+        if proof is None:
+            return None
+        less = replace(limits, steps=min(limits.steps, PROVEN_STEPS), seconds=limits.seconds / 2)
+        return self._attempt(launch, less, count, memory, ordered=False, proof=proof)
+
+    def proof_of(self, launch: Launch, limits: Limits) -> ProofArrays | None:
+        """The code with which a launch runs by proof; None where it runs as usual."""
+        if limits.proof == "nothing" or limits.blocks or limits.garbage:
+            return None
+        worth = prod(launch.grid) * prod(launch.block) >= LEAST_PROVEN
+        if not worth or prod(launch.grid) <= REPRESENTATIVES or self.proof is None:
+            return None
+        if limits.proof == "findings":
+            return self.proof
+        whole = self.proof.insns, self.proof.blocks
+        return replace(self.proof, reduced_insns=whole[0], reduced_blocks=whole[1])
+
+    @cached_property
+    def proof(self) -> ProofArrays | None:
+        """What launches by proof run; None where the kernel has no proof."""
+        proof = prove(self.module, self.image)
+        return None if proof is None else encode_proof(self.image, self.arrays, proof)
+
     def _attempt(
-        self, launch: Launch, limits: Limits, count: bool, memory: Loaded | None, *, ordered: bool
+        self,
+        launch: Launch,
+        limits: Limits,
+        count: bool,
+        memory: Loaded | None,
+        *,
+        ordered: bool,
+        proof: ProofArrays | None = None,
     ) -> Raw | None:
         loaded = memory or self.loader.load(launch)
         buffers = [b.copy() for b in loaded.buffers] if memory else loaded.buffers
@@ -308,12 +238,14 @@ class Machine:
         _set_memory(n, loaded, table)
         _set_results(n, results)
         n.insn, n.block = self.arrays.insns.ctypes.data, self.arrays.blocks.ctypes.data
+        if proof is not None:
+            _set_proof(n, proof)
         n.chosen = chosen.ctypes.data if chosen.size else None
         n.global_shift, n.ordered = shift, ordered
         if count and limits.measures is not None:
             n.work = results.work.ctypes.data
         status = self.core.run(n)
-        if status == c.AGAIN:
+        if status in (c.AGAIN, c.NOT_PROVEN) or (proof is not None and status != c.ENDED):
             return None
         if status == c.NO_MEMORY:
             # Whether the kernel or the machine is the cause depends on the limit of the process.
@@ -382,6 +314,14 @@ def _set_memory(n: c.CLaunch, loaded: Loaded, table: NDArray[np.void]) -> None:
     n.params, n.param_bytes = loaded.params.ctypes.data, len(loaded.params) - PARAMETER_ROOM
     n.constants, n.constant_bytes = loaded.bank.ctypes.data, loaded.bank.nbytes
     n.shared_init = loaded.shared.ctypes.data
+
+
+def _set_proof(n: c.CLaunch, proof: ProofArrays) -> None:
+    """Set the code of a launch by proof; the caller keeps it alive."""
+    n.insn, n.block = proof.insns.ctypes.data, proof.blocks.ctypes.data
+    n.reduced_insn = proof.reduced_insns.ctypes.data
+    n.reduced_block = proof.reduced_blocks.ctypes.data
+    n.assumed, n.representatives = proof.assumed.ctypes.data, REPRESENTATIVES
 
 
 def _set_results(n: c.CLaunch, results: Results) -> None:

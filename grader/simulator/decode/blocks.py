@@ -39,7 +39,7 @@ MAX_STATE = 512
 """Registers that are compared to find a loop's repetition, at most."""
 
 _ACCESSES = ("ld", "ldu", "st", "atom", "red", "wmma", "ldmatrix", "stmatrix")
-_COMPUTES = frozenset((
+COMPUTES = frozenset((
     "add", "sub", "mul", "mad", "mul24", "mad24", "fma", "div", "rem", "abs", "neg", "min", "max",
     "popc", "clz", "bfind", "fns", "brev", "bfe", "bfi", "szext", "bmsk", "dp2a", "dp4a", "sad",
     "and", "or", "xor", "not", "cnot", "lop3", "shf", "shl", "shr", "prmt", "setp", "set", "selp",
@@ -277,7 +277,7 @@ def find_loops(
     """
     loops: list[Loop] = []
     reads = _Dependencies(function, functions)
-    for first, last, height in sorted(_loop_ranges(blocks)):
+    for first, last, height in sorted(loop_ranges(blocks)):
         inside = blocks[first : last + 1]
         if height >= MAX_INNER or (found := reads.state(inside)) is None:
             continue
@@ -293,7 +293,7 @@ def find_loops(
     return loops
 
 
-def _loop_ranges(blocks: Sequence[Block]) -> list[tuple[int, int, int]]:
+def loop_ranges(blocks: Sequence[Block]) -> list[tuple[int, int, int]]:
     """The first and last block of each loop, and how many levels of loops are inside it."""
     last_of: dict[int, int] = {}
     for number, block in enumerate(blocks):
@@ -338,7 +338,7 @@ class _Dependencies:
             return "const" in parts or ("param" in parts and own)
         if parts[0] == "mov":
             return not any(x.startswith(("%clock", "%globaltimer")) for x in i.operands)
-        return parts[0] in _COMPUTES and "cc" not in parts
+        return parts[0] in COMPUTES and "cc" not in parts
 
     @cached_property
     def calls_end(self) -> bool:

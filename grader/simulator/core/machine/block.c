@@ -9,6 +9,7 @@
 #include <time.h>
 #include "machine/control.h"
 #include "machine/events.h"
+#include "machine/proof.h"
 
 #define SLICE (1u << 18)
 enum { ROUNDS = 64 }; /* of all warps between two readings of the clock */
@@ -125,6 +126,7 @@ void start_cta(Cta *c, u64 number) {
   c->at[0] = (u32)(number % n->grid[0]);
   c->at[1] = (u32)(number / n->grid[0] % n->grid[1]);
   c->at[2] = (u32)(number / n->grid[0] / n->grid[1]);
+  if (c->worker->team->proof) start_in_proof(c);
   c->steps = c->barriers = c->time = c->clock = 0;
   memset(c->shared, 0xA5, n->shared_bytes);
   memset(c->arrived, 0, sizeof c->arrived);
@@ -136,6 +138,7 @@ void start_cta(Cta *c, u64 number) {
       u32 *lanes = (u32 *)(w->special + (CTAID + d) * 128), at = c->at[d];
       EACH_LANE { lanes[l] = at; }
     }
+    w->launch = code_of(c);
     w->owner = LOCAL_MARK | ((u64)(c->number % OWNED_BLOCKS * MAX_BLOCK_THREADS + w->base) << OWNER_SHIFT);
     start_warp(w, n->entry);
   }

@@ -9,6 +9,7 @@
 #include "machine/control.h"
 #include "machine/events.h"
 #include "machine/params.h"
+#include "machine/proof.h"
 
 enum { STEPS_A_TURN = 4096, PICKS_A_ROTATION = 1024, BLOCKS_A_LOOK = 64, STEPS_A_LOOK = 64, TURNS_OF_A_FRAME = 7 };
 
@@ -131,7 +132,7 @@ void start_warp(Warp *w, u32 function) {
   w->frames = w->arena_used = w->waits = w->exited = w->turns = w->picks = 0;
   w->steps = w->clock_steps = w->clock_reads = 0;
   start_loop_watch(w);
-  w->repetition.change = 0;
+  w->repetition.change = w->signature = 0;
   memset(w->ran, 0, sizeof w->ran);
   /* What a variable without a value holds must not depend on the block that this worker ran before. */
   if (w->local) memset(w->local, 0, (size_t)LANES * w->local_room);
@@ -225,7 +226,8 @@ static void table_jump(Warp *w, const BasicBlock *b, u32 frame) {
 }
 
 static void guarded(Warp *w, const Insn *i) {
-  u32 whole = w->mask, p = *SRC(u32, i->guard - 1) ^ (i->negate ? FULL : 0);
+  u32 whole = w->mask, p = *SRC(u32, i->guard - 1) ^ (i->negate & 1 ? FULL : 0);
+  if (i->negate & VARIES) sign(w, i->pc, whole & p);
   if (!(whole & p)) return;
   if (w->launch->counter) w->worker->guarded[i->pc] += (u32)__builtin_popcount(whole & p);
   if ((whole & p) == whole) {
@@ -262,7 +264,10 @@ static void run_block(Warp *w, const BasicBlock *b, u32 number) {
 static bool finish_block(Warp *w, const BasicBlock *b, u32 frame, u32 *at) {
   u32 mask = w->mask, go = mask;
   Frame *f = &w->frame[frame];
-  if (b->guard) go &= *SRC(u32, b->guard - 1) ^ (b->negate ? FULL : 0);
+  if (b->guard) {
+    go &= *SRC(u32, b->guard - 1) ^ (b->negate & 1 ? FULL : 0);
+    if (b->negate & VARIES) sign(w, b->pc, go);
+  }
   u32 stay = mask & ~go;
   if (b->kind == FALL || (b->kind == BRANCH && (!go || !stay))) {
     u32 next = b->kind == BRANCH && go ? b->target : b->next;

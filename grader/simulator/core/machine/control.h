@@ -14,6 +14,7 @@ enum Outcome { DONE, BLOCKED, ROTATE, STOPPED };
 /* block.c */
 typedef struct Team {           /* the workers of a launch */
   const Launch *launch;
+  struct Proof *proof;          /* proof.h; NULL: none is tried */
   u64 next;                     /* the next block to run */
   bool stop, again, late;
 } Team;

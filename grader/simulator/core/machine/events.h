@@ -91,9 +91,14 @@
 EVENTS(EVENT)
 #undef EVENT
 
+/* Which blocks of a launch by proof (proof.h) a watcher receives events of. FULL_BLOCKS is for one that finds
+ * nothing that differs in blocks with the same signature. */
+enum Blocks { ALL_BLOCKS, FULL_BLOCKS, REDUCED_BLOCKS };
+
 /* A watcher; the function of an event that it does not receive is NULL. */
 typedef struct {
   bool (*listens)(const Launch *n); /* NULL: to every launch */
+  enum Blocks blocks;
 #define EVENT(NAME, WORKER, PARAMETERS, ARGUMENTS) On_##NAME *NAME;
   EVENTS(EVENT)
 #undef EVENT

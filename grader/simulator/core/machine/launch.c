@@ -13,18 +13,20 @@
 #endif
 #include "machine/control.h"
 #include "machine/events.h"
+#include "machine/proof.h"
 
 enum { RESIDENT = 132 }; /* the multiprocessors of an H100: so many blocks are always resident */
 enum { MAX_THREADS = 64, BLOCKS_A_LOOK = 16 };
 #define SHORT_SLICE (1u << 14) /* of blocks that may wait for each other */
 enum { LONG_TURN = 512, PATIENCE = 64 };
 
-/* The listeners to a launch, by event. */
-static Listeners listeners_to(const Launch *n) {
+/* The listeners to a launch, by event; of a launch by proof, those to its reduced blocks or to the others. */
+static Listeners listeners_to(const Launch *n, bool reduced) {
   Listeners on = {.reads_by_rows = true, .writes_by_rows = true};
   for (const Watcher *const *each = watchers; *each; each++) {
     const Watcher *x = *each;
     if (x->listens && !x->listens(n)) continue;
+    if (x->blocks == (reduced ? FULL_BLOCKS : REDUCED_BLOCKS)) continue;
     on.reads_by_rows &= x->read_rows || !x->read;
     on.writes_by_rows &= x->write_rows || !x->write;
 #define EVENT(NAME, WORKER, PARAMETERS, ARGUMENTS)               \
@@ -103,18 +105,29 @@ static void run_in_order(Worker *k) {
   for (u32 r = 0; r < RESIDENT; r++) free_cta(resident[r]);
 }
 
+/* The number of the next block for a worker; false: there is none. */
+static bool take_next(Team *team, u64 *number) {
+  const Launch *n = team->launch;
+  if (team->proof) return take_in_proof(team, number);
+  *number = __atomic_fetch_add(&team->next, 1, __ATOMIC_RELAXED);
+  if (*number >= n->block_count) return false;
+  if (n->chosen) *number = n->chosen[*number];
+  return true;
+}
+
 static void *run_next_blocks(void *arg) {
   Worker *k = arg;
   k->deadline = now() + k->launch->time_limit;
   Cta *c = new_cta(k);
   while (c && !k->stop && !__atomic_load_n(&k->team->stop, __ATOMIC_RELAXED)) {
-    u64 number = __atomic_fetch_add(&k->team->next, 1, __ATOMIC_RELAXED);
-    if (number >= k->launch->block_count) break;
-    start_cta(c, k->launch->chosen ? k->launch->chosen[number] : number);
+    u64 number;
+    if (!take_next(k->team, &number)) break;
+    start_cta(c, number);
     if (is_late(k, BLOCKS_A_LOOK)) { abort_cta(c, LIMIT); k->team->late = true; }
-    else run_cta(k, c, UINT64_MAX / 2);
+    else if (run_cta(k, c, UINT64_MAX / 2) == DONE && k->team->proof) end_in_proof(c);
     k->steps += c->steps;
   }
+  if (k->team->proof) watch_fully(k);
   if (k->stop) {
     __atomic_store_n(&k->team->again, true, __ATOMIC_RELAXED);
     __atomic_store_n(&k->team->stop, true, __ATOMIC_RELAXED);
@@ -158,14 +171,25 @@ static bool run_on_threads(Team *team, Worker *all, u32 workers) {
   return !team->again;
 }
 
+/* The representatives first, then the blocks that they stand for. */
+static bool run_by_proof(Team *team, Worker *all, u32 workers) {
+  if (!run_on_threads(team, all, workers)) return false;
+  begin_reduced_blocks(team);
+  if (!run_on_threads(team, all, workers)) return false;
+  count_alike(team, all, workers);
+  return true;
+}
+
 static void run_workers(Launch *n, Team *team, Worker *all, u32 workers) {
   bool good = true, memory = false;
-  if (workers == 1) run_in_order(&all[0]);
+  if (team->proof) good = run_by_proof(team, all, workers);
+  else if (workers == 1) run_in_order(&all[0]);
   else good = run_on_threads(team, all, workers);
   for (u32 x = 0; x < workers; x++) memory |= all[x].no_memory;
   n->status = memory ? NO_MEMORY : !good ? AGAIN : all[0].stop ? ABORTED : ENDED;
   /* A repetition would reach the time limit too. */
   if (team->late && !memory) n->status = ABORTED;
+  if (team->proof && !good) n->status = NOT_PROVEN;
   announce_launch_ended(n, all, workers);
   for (u32 x = 0; x < workers; x++) add_up(n, &all[x]);
   if (n->lost && workers > 1 && n->status == ENDED) n->status = AGAIN;
@@ -176,15 +200,16 @@ int core_run(Launch *n) {
   if (workers > MAX_THREADS) workers = MAX_THREADS;
   if (workers == 1) n->ordered = 1;
   Team team = {.launch = n};
-  Listeners on = listeners_to(n);
+  Listeners on = listeners_to(n, false), reduced = listeners_to(n, true);
   Worker *all = calloc(workers, sizeof *all);
   Buffer *given = n->buffer;
-  bool made = all != NULL && open_heap(n);
+  bool made = all != NULL && open_heap(n) && (!n->assumed || make_proof(&team, &on, &reduced));
   for (u32 x = 0; made && x < workers; x++) made = start_worker(&all[x], &team, &on);
   n->status = NO_MEMORY;
   if (made) run_workers(n, &team, all, workers);
   for (u32 x = 0; all && x < workers; x++) end_worker(&all[x]);
   free(all);
+  free_proof(&team);
   close_heap(n, given);
   return (int)n->status;
 }

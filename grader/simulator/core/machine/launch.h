@@ -50,7 +50,7 @@ struct Insn {
   Exec *exec;
   u32 d, a, b, c, e; /* operands: offset | bank */
   u32 guard;         /* predicate operand + 1, or 0 */
-  u16 negate;        /* 1: runs where the guard is false */
+  u16 negate;        /* 1: runs where the guard is false; VARIES: see proof.h */
   u16 used;          /* ptx_ld_used: a mask of the bytes that the program uses */
   u32 pc;            /* index in the module's instructions */
   s64 imm;           /* address displacement, table index, constant */
@@ -122,6 +122,7 @@ typedef struct {
   u32 *hot;                           /* state of each granule, HOT_... */
   Cell *cell;                         /* shadow of each granule */
   u32 readonly, dead;                 /* constant memory; freed */
+  u32 written, input;                 /* a thread wrote to it; see proof.h */
 } Buffer;
 
 /* Texture and surface objects. The handle of object n is IMAGE_BASE + (n << IMAGE_SHIFT). Texels are in a
@@ -204,6 +205,11 @@ typedef struct {
   char *printed;                /* out: text of printf */
   Work *work;                   /* out; NULL: do not count */
   AccessRecord *trace;          /* out: the first trace_room accesses; NULL: no trace */
+  /* Of a launch by proof, see proof.h: by pc, what is assumed of an access, NULL in other launches; the code
+   * of reduced blocks, which differs from `insn` and `block` in what is left out. */
+  const u8 *assumed;
+  const Insn *reduced_insn;
+  const BasicBlock *reduced_block;
   const u64 *chosen;            /* the numbers of the block_count blocks to run; NULL: all blocks */
   u64 constant_bytes, param_bytes, step_limit, block_count;
   u64 trace_room, traced;
@@ -222,6 +228,7 @@ typedef struct {
   u32 sync;                     /* what the code orders accesses with: HAS_... */
   u32 stops_at_error;           /* the first error ends the launch */
   u32 measures;                 /* COUNT_...: what `work` has beside instructions and threads */
+  u32 representatives;          /* the most blocks that a launch by proof runs in full */
   u32 only_stores;              /* the trace has stores to global memory, no other access */
   u32 trace_sync;               /* the trace has fences and barriers, too */
   u32 local_limit, printed_room;
@@ -232,7 +239,7 @@ typedef struct {
   u64 steps;
 } Launch;
 enum { HAS_FENCES = 1, HAS_BLOCK_SCOPE = 2, HAS_ACQUIRES = 4, HAS_NONCOHERENT = 8 };
-enum Status { ENDED, ABORTED, NO_MEMORY, AGAIN };
+enum Status { ENDED, ABORTED, NO_MEMORY, AGAIN, NOT_PROVEN };
 
 int core_run(Launch *launch);
 u32 core_sizes(u32 what);

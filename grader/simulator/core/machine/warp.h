@@ -5,7 +5,7 @@
 #include "machine/launch.h"
 
 #define NO_FRAME 0xFFFFFFFFu
-enum { MAX_WAITS = 64, MAX_FRAMES = 512, MAX_WATCHERS = 16 };
+enum { MAX_WAITS = 64, MAX_FRAMES = 512, MAX_WATCHERS = 20 };
 
 typedef struct Worker Worker;
 typedef struct Cta Cta;
@@ -64,12 +64,15 @@ struct Warp {
   u32 copies, copy_room, groups[LANES];
   LoopWatch watch;
   Repetition repetition;
+  u64 signature;                /* a hash of its branches: see proof.h */
   u8 special[24 * 128] __attribute__((aligned(32)));
 };
 
 struct Cta {                    /* one block in progress */
   Worker *worker;
   u32 number, at[3];
+  u32 representative;           /* in a launch by proof: its number among them + 1, or 0 */
+  bool reduced;                 /* see proof.h */
   u32 warps, nthreads;
   u64 steps, barriers;          /* steps run, barriers completed */
   u64 time, clock;              /* simulated cycles at the start of a round; the last that was read */

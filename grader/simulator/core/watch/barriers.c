@@ -164,7 +164,7 @@ static void report_lane_missing(Warp *w, u32 pc, u32 lane, u32 from) {
 }
 
 const Watcher barriers_watcher = {
-    .block_created = make, .block_started = reset, .block_destroyed = discard,
+    .blocks = FULL_BLOCKS, .block_created = make, .block_started = reset, .block_destroyed = discard,
     .barrier_completed = check_completed, .deadlock = report_deadlock, .warp_stuck = report_stuck,
     .lane_missing = report_lane_missing,
     .members_exited = report_members_exited, .outside_mask = report_outside_mask};

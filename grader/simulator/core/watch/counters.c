@@ -6,11 +6,19 @@
  * serves one word of each bank, to any number of lanes. */
 #include <stdlib.h>
 #include "machine/memory.h"
+#include "machine/proof.h"
 #include "machine/rows.h"
 #include "watch/watchers.h"
 
-static Counter *counter_of(const Warp *w, const Insn *i) {
-  return (Counter *)w->worker->state[counters_slot] + i->pc;
+/* Those of shared memory in a representative are apart, because they count for the blocks like it, too. */
+typedef struct { Counter *own, *of[MOST_REPRESENTATIVES]; } Counters;
+
+static Counters *counters_of(const Worker *k) { return k->state[counters_slot]; }
+static Counter *counter_of(const Warp *w, const Insn *i) { return counters_of(w->worker)->own + i->pc; }
+static Counter *shared_counter_of(const Warp *w, const Insn *i) {
+  u32 r = w->cta->representative;
+  Counter *of = r ? counters_of(w->worker)->of[r - 1] : NULL;
+  return (of ? of : counters_of(w->worker)->own) + i->pc;
 }
 
 static u32 distinct(const u32 *key, u32 mask) {
@@ -91,7 +99,7 @@ static u32 span(const u32 *offset) {
 }
 
 static void count_shared(Warp *w, const Insn *i, const u32 *offset, u32 bytes) {
-  Counter *c = counter_of(w, i);
+  Counter *c = shared_counter_of(w, i);
   u32 words = bytes < 4 ? 1 : bytes / 4, group = LANES / words, first = offset[0] & ~3u, far = 0;
   EACH_LANE { far |= offset[l] - first; }
   c->requests++;
@@ -148,7 +156,7 @@ static void count_shared_rows(Warp *w, const Insn *i, const Rows *r) {
     count_spread(w, i, r, count_shared);
     return;
   }
-  Counter *c = counter_of(w, i);
+  Counter *c = shared_counter_of(w, i);
   c->requests++;
   c->bytes += 4 * LANES;
   c->wavefronts++;
@@ -167,23 +175,47 @@ static void count_rows(Warp *w, const Insn *i, const Region *g, const Rows *r) {
 
 static bool listens(const Launch *n) { return n->counter; }
 
+static Counter *new_counters(Worker *k) {
+  Counter *all = calloc(k->launch->insns + 1, sizeof *all);
+  if (!all) out_of_memory(k);
+  return all;
+}
+
 static void make(Worker *k) {
-  k->state[counters_slot] = calloc(k->launch->insns + 1, sizeof(Counter));
-  if (!k->state[counters_slot]) out_of_memory(k);
+  Counters *c = k->state[counters_slot] = calloc(1, sizeof *c);
+  if (c) c->own = new_counters(k);
+  else out_of_memory(k);
+}
+
+static void start_block(Cta *c) {
+  if (c->representative) counters_of(c->worker)->of[c->representative - 1] = new_counters(c->worker);
+}
+
+static void add_times(Launch *n, const Counter *counted, u64 times) {
+  for (u32 j = 0; counted && j < n->insns; j++) {
+    u64 *to = (u64 *)&n->counter[j], *from = (u64 *)&counted[j];
+    for (u32 f = 0; f < sizeof(Counter) / sizeof(u64); f++) to[f] += times * from[f];
+  }
 }
 
 static void add_up(Launch *n, Worker *all, u32 workers) {
-  for (u32 x = 0; x < workers; x++)
-    for (u32 j = 0; j < n->insns; j++) {
-      u64 *to = (u64 *)&n->counter[j], *from = (u64 *)((Counter *)all[x].state[counters_slot] + j);
-      for (u32 f = 0; f < sizeof(Counter) / sizeof(u64); f++) to[f] += from[f];
-      n->counter[j].lanes += all[x].guarded[j];
-    }
+  for (u32 x = 0; x < workers; x++) {
+    const Counters *c = counters_of(&all[x]);
+    add_times(n, c->own, 1);
+    for (u32 j = 0; j < n->insns; j++) n->counter[j].lanes += all[x].guarded[j];
+    for (u32 r = 0; r < MOST_REPRESENTATIVES; r++)
+      if (c->of[r]) add_times(n, c->of[r], blocks_like(all[x].team, r));
+  }
 }
 
-static void discard(Worker *k) { free(k->state[counters_slot]); }
+static void discard(Worker *k) {
+  Counters *c = counters_of(k);
+  for (u32 r = 0; c && r < MOST_REPRESENTATIVES; r++) free(c->of[r]);
+  if (c) free(c->own);
+  free(c);
+}
 
 const Watcher counters_watcher = {
-    .listens = listens, .worker_started = make, .launch_ended = add_up, .worker_ended = discard,
-    .read = count, .request = count, .write = count, .atomic = count, .copy_read = count,
+    .listens = listens, .worker_started = make, .block_started = start_block, .launch_ended = add_up,
+    .worker_ended = discard, .read = count, .request = count, .write = count, .atomic = count, .copy_read = count,
     .read_rows = count_rows, .write_rows = count_rows};

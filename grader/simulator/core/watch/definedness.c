@@ -10,6 +10,7 @@
 #include "machine/instructions/operation.h"
 #include "machine/memory.h"
 #include "machine/params.h"
+#include "machine/proof.h"
 #include "watch/findings.h"
 #include "watch/shadow.h"
 
@@ -454,6 +455,7 @@ static void mark_stored(Warp *w, const Region *r, u32 offset, u32 bytes, u64 hav
 
 /* After a store to shared or global memory: d: the shadow of what it stored. */
 void ptx_shadow_stored(Warp *w, const Insn *i) {
+  if (w->cta->representative && w->mask & ~*SRC(u32, i->d)) disprove(w->worker);
   u32 left = undefined_of(w)->any ? w->mask : w->mask & ~*SRC(u32, i->d);
   for (; left; left &= left - 1) {
     Region r;
@@ -553,4 +555,5 @@ void ptx_shadow_check(Warp *w, const Insn *i) {
 }
 
 const Watcher definedness_watcher = {
-    .block_created = make, .block_started = forget, .block_destroyed = discard, .frame_pushed = push_frame};
+    .blocks = FULL_BLOCKS, .block_created = make, .block_started = forget, .block_destroyed = discard,
+    .frame_pushed = push_frame};

@@ -2,6 +2,7 @@
  * its own; at the end of the launch they are merged into the first worker's. Past REPORTS different
  * ones, findings are only counted. */
 #include <stdlib.h>
+#include "machine/proof.h"
 #include "watch/findings.h"
 
 typedef struct {
@@ -60,6 +61,7 @@ static void add(Worker *k, Report r, u32 number) {
 /* A kernel that races finds a million times what it found just before. */
 void report(Worker *k, Report r) {
   Reports *all = reports_of(k);
+  if (k->team->proof) disprove(k);
   Report *old = &all->r[all->last];
   u32 number = all->made++;
   if (!old->count || r.block < old->block || !same_place(old, &r)) {

@@ -1,5 +1,6 @@
 /* Watches memory for data races and uninitialized reads, in kernels whose accesses only full barriers
  * order; races_ordered.c watches the others. */
+#include "machine/proof.h"
 #include "watch/races.h"
 
 static bool listens(const Launch *n) { return !n->exact; }
@@ -29,5 +30,31 @@ static void start_copy(Warp *w, const Insn *i, const u32 *offset) {
 }
 
 const Watcher races_watcher = {
-    .listens = listens, .read = read, .read_part = read, .write = write, .read_rows = read_rows,
-    .write_rows = write_rows, .copy_read = read, .copy_started = start_copy, .copy_completed = start_copy};
+    .listens = listens, .blocks = FULL_BLOCKS, .read = read, .read_part = read, .write = write,
+    .read_rows = read_rows, .write_rows = write_rows, .copy_read = read, .copy_started = start_copy,
+    .copy_completed = start_copy};
+
+/* In reduced blocks of a launch by proof only accesses to global memory are announced. Buffers that all
+ * representatives leave as they are, and which have values everywhere, are input: reads of them conflict with
+ * nothing, unless a block writes to one after all. */
+static void reduced_read(Warp *w, const Insn *i, const Region *r, const u32 *offset, u32 bytes) {
+  if (!r->buffer->input) check_global_read(w, i, r->buffer, offset, bytes);
+}
+
+static void reduced_write(Warp *w, const Insn *i, const Region *r, const u32 *offset, u32 bytes) {
+  if (r->buffer->input) disprove(w->worker);
+  else check_global_write(w, i, r->buffer, offset, bytes);
+}
+
+static void reduced_read_rows(Warp *w, const Insn *i, const Region *g, const Rows *r) {
+  if (!g->buffer->input) check_global_read_rows(w, i, g->buffer, r);
+}
+
+static void reduced_write_rows(Warp *w, const Insn *i, const Region *g, const Rows *r) {
+  if (g->buffer->input) disprove(w->worker);
+  else check_global_write_rows(w, i, g->buffer, r);
+}
+
+const Watcher races_reduced_watcher = {
+    .listens = listens, .blocks = REDUCED_BLOCKS, .read = reduced_read, .read_part = reduced_read,
+    .write = reduced_write, .read_rows = reduced_read_rows, .write_rows = reduced_write_rows};

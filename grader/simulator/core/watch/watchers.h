@@ -15,6 +15,7 @@
   WATCHER(definedness)                                                             \
   WATCHER(copies)                                                                  \
   WATCHER(races)                                                                   \
+  WATCHER(races_reduced)                                                           \
   WATCHER(order)                                                                   \
   WATCHER(races_ordered)                                                           \
   WATCHER(frees)                                                                   \

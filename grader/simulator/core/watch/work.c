@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "machine/memory.h"
+#include "machine/proof.h"
 #include "machine/rows.h"
 #include "watch/watchers.h"
 
@@ -18,7 +19,8 @@ typedef struct {
 } BlockWork;
 
 typedef struct {
-  Work sum;
+  Work sum, before;             /* of all blocks; of those before this one */
+  Work of[MOST_REPRESENTATIVES]; /* of a representative: what it counts for the blocks like it, too */
   u32 **stamp;                  /* by buffer, of each granule: number of the last block + 1 */
 } WorkerWork;
 
@@ -57,13 +59,19 @@ static void discard_block(Cta *c) {
 
 static void start_block(Cta *c) {
   BlockWork *own = block_work(c);
+  WorkerWork *all = worker_work(c->worker);
+  all->before = all->sum;
   memset(own->accessed, 0, sizeof own->accessed);
   memset(own->last, 0, c->warps * sizeof *own->last);
   memset(own->writer, 0, granules(c->worker->launch) * sizeof(u32));
 }
 
 static void end_block(Cta *c) {
-  Work *sum = &worker_work(c->worker)->sum;
+  Work *sum = &worker_work(c->worker)->sum, *before = &worker_work(c->worker)->before;
+  if (c->representative)
+    worker_work(c->worker)->of[c->representative - 1] =
+        (Work){.foreign = sum->foreign - before->foreign, .dynamic = sum->dynamic - before->dynamic,
+               .foreign_dynamic = sum->foreign_dynamic - before->foreign_dynamic};
   for (u32 x = 0; x < c->warps; x++) {
     const Warp *w = &c->warp[x];
     sum->working += (u32)__builtin_popcount(block_work(c)->accessed[x]);
@@ -72,6 +80,17 @@ static void end_block(Cta *c) {
       sum->instructions += ran;
       if (ran > sum->busiest) sum->busiest = ran;
     }
+  }
+}
+
+/* What the blocks like representatives did in shared memory, which is not announced of them. */
+static void add_alike(Launch *n, const Worker *k) {
+  for (u32 r = 0; k->team->proof && r < MOST_REPRESENTATIVES; r++) {
+    const Work *one = &worker_work(k)->of[r];
+    u64 others = blocks_like(k->team, r) - 1;
+    n->work->foreign += others * one->foreign;
+    n->work->dynamic += others * one->dynamic;
+    n->work->foreign_dynamic += others * one->foreign_dynamic;
   }
 }
 
@@ -86,6 +105,7 @@ static void add_up(Launch *n, Worker *all, u32 workers) {
     n->work->dynamic += one->dynamic;
     n->work->foreign_dynamic += one->foreign_dynamic;
     n->work->stored += one->stored;
+    add_alike(n, &all[x]);
   }
 }
 

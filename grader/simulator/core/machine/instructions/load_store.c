@@ -6,6 +6,7 @@
 #include "machine/events.h"
 #include "machine/instructions/operation.h"
 #include "machine/memory.h"
+#include "machine/proof.h"
 #include "machine/rows.h"
 
 /* Addresses of all lanes; inactive ones repeat the first active lane's. */
@@ -163,7 +164,8 @@ OUTLINE void announce_used(Warp *w, const Insn *i, const Region *r, const u32 *o
 }
 
 static inline void load_group(Warp *w, const Insn *i, const Region *r, const u32 *offset, u32 bytes, bool word) {
-  if (i->used) announce_used(w, i, r, offset, bytes);
+  if (!is_watched(w, i, r->space)) {}
+  else if (i->used) announce_used(w, i, r, offset, bytes);
   else announce_read(w, i, r, offset, bytes);
   if (!word) {
     load_any(w, i, r, offset);
@@ -223,7 +225,7 @@ static void store_any(Warp *w, const Insn *i, const Region *r, const u32 *offset
 
 static inline void store_group(Warp *w, const Insn *i, const Region *r, const u32 *offset, u32 bytes,
                                bool word) {
-  announce_write(w, i, r, offset, bytes);
+  if (is_watched(w, i, r->space)) announce_write(w, i, r, offset, bytes);
   w->worker->changes += r->space != LOCAL;
   if (!word) {
     store_any(w, i, r, offset);

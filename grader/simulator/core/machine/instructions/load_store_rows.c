@@ -2,6 +2,7 @@
  * in shared or global memory. Every other access is left to load_store.c, which checks each lane. */
 #include "machine/events.h"
 #include "machine/memory.h"
+#include "machine/proof.h"
 #include "machine/rows.h"
 
 typedef u64 Four __attribute__((vector_size(32)));
@@ -140,7 +141,7 @@ INLINE bool load(Warp *w, const Insn *i, u32 lanes, bool indexed) {
   Region g;
   Rows r;
   if (!(indexed ? find_indexed(w, i, lanes, &g, &r) : find_rows(w, i, lanes, &g, &r))) return false;
-  announce_read_rows(w, i, &g, &r);
+  if (is_watched(w, i, g.space)) announce_read_rows(w, i, &g, &r);
   take_rows(DST(u32, i->d), g.data, lanes, &r);
   return true;
 }
@@ -161,7 +162,7 @@ INLINE bool store(Warp *w, const Insn *i, u32 lanes, bool indexed) {
   if (!r.step) return false;
   for (u32 k = 1; k < LANES / lanes; k++)
     if (r.offset[k] <= last_of(&r, k - 1)) return false;
-  announce_write_rows(w, i, &g, &r);
+  if (is_watched(w, i, g.space)) announce_write_rows(w, i, &g, &r);
   w->worker->changes++;
   for (u32 k = 0; k < LANES / lanes; k++) copy_row(g.data + r.offset[k], v + k * lanes, lanes);
   return true;

@@ -1,0 +1,185 @@
+"""Encode a decoded kernel as the flat arrays that the C core reads."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from grader import dataclass
+from grader.faults import MachineFault
+from grader.simulator.core import bindings as c
+from grader.simulator.decode.control_flow import BRANCH, Block, Call
+from grader.simulator.decode.instructions import Insn
+from grader.simulator.decode.module import Image
+from grader.simulator.decode.proof import Proof
+
+
+@dataclass(frozen=True)
+class ImageArrays:
+    """An image as the arrays of core.h's Launch."""
+
+    insns: NDArray[np.void]
+    blocks: NDArray[np.void]
+    functions: NDArray[np.void]
+    calls: NDArray[np.void]
+    copies: NDArray[np.void]
+    tables: NDArray[np.uint32]
+    loops: NDArray[np.void]
+    states: NDArray[np.void]
+
+
+def encode_image(image: Image, core: c.Core) -> ImageArrays:
+    """Encode an image for the core, with instructions bound to its functions."""
+    return _Encoder(image, core).arrays()
+
+
+class _Encoder:
+    """Collects the rows of the arrays."""
+
+    def __init__(self, image: Image, core: c.Core) -> None:
+        self.core = core
+        self.insns: list[tuple[int, ...]] = []
+        self.blocks: list[tuple[int, ...]] = []
+        self.functions: list[tuple[int, ...]] = []
+        self.calls: list[tuple[int, ...]] = []
+        self.copies: list[tuple[int, int, int]] = []
+        self.tables: list[int] = []
+        self.loops: list[tuple[int, ...]] = []
+        self.states: list[tuple[int, int]] = []
+        self.numbers = {f.name: k for k, f in enumerate(image.functions)}
+        for f in image.functions:
+            sizes = (len(self.blocks), len(f.blocks), f.registers, f.local, f.params)
+            self.functions.append(sizes)
+            base, before = len(self.blocks), len(self.loops)
+            for block in f.blocks:
+                self.add(block, before)
+            for loop in f.loops:
+                outer = loop.outer and loop.outer + before
+                where = (base + loop.first, base + loop.last, outer, loop.pc)
+                self.loops.append((*where, len(self.states), len(loop.state)))
+                self.states += loop.state
+
+    def add(self, block: Block, loops: int) -> None:
+        """Append a basic block of a function before which there are so many loops."""
+        first, end, index = len(self.insns), block.end, 0
+        self.insns += [encode_insn(insn, self.core) for insn in block.insns]
+        if end.table:
+            index = len(self.tables)
+            self.tables += block.table
+        if end.call is not None:
+            index = self.call(end.call)
+        where = (first, len(self.insns), end.kind, block.next, block.target)
+        operands = (end.a, end.b, end.c, end.d)
+        guard = (end.guard, end.negate, max(end.pc, 0))
+        self.blocks.append(
+            (
+                *where,
+                *guard,
+                *operands,
+                index,
+                end.flag,
+                block.steps,
+                block.loop and block.loop + loops,
+            )
+        )
+
+    def call(self, call: Call) -> int:
+        """Append a call site; return its number."""
+        into = len(self.copies)
+        self.copies += call.inputs
+        back = len(self.copies)
+        self.copies += call.outputs
+        callee = 0 if call.callee is None else self.numbers[call.callee]
+        copies = (into, len(call.inputs), back, len(call.outputs))
+        self.calls.append((callee, call.callee is None, call.needs, *copies, call.library))
+        return len(self.calls) - 1
+
+    def arrays(self) -> ImageArrays:
+        """The collected rows; no array is empty."""
+        return ImageArrays(
+            np.array(self.insns, c.INSN) if self.insns else np.zeros(1, c.INSN),
+            np.array(self.blocks, c.BLOCK),
+            np.array(self.functions, c.FUNCTION),
+            np.array([*self.calls, (0,) * 8], c.CALL),
+            np.array([*self.copies, (0, 0, 0)], c.COPY),
+            np.array([*self.tables, 0], np.uint32),
+            np.array([*self.loops, (0,) * 6], c.LOOP),
+            np.array([*self.states, (0, 0)], c.STATE),
+        )
+
+
+def encode_insn(insn: Insn, core: c.Core) -> tuple[int, ...]:
+    """Encode an instruction as core.h's Insn. Raises MachineFault."""
+    imm = insn.imm if not insn.inner else core.address(insn.inner) or 0
+    at = core.address(insn.exec)
+    if at is None:
+        raise MachineFault(
+            f"{core.path.name} was built from other sources: it has no {insn.exec}",
+            fix="Build it again: make clean, then make demo.",
+        )
+    return (
+        at,
+        insn.d,
+        insn.a,
+        insn.b,
+        insn.c,
+        insn.e,
+        insn.guard,
+        insn.negate,
+        insn.used,
+        insn.pc,
+        imm,
+        insn.size,
+        insn.count,
+        insn.space,
+        insn.width,
+        insn.flag,
+        insn.mode,
+    )
+
+
+VARIES = 2
+"""In `negate` of a guard: it depends on the block's number, and is part of a block's signature."""
+
+
+@dataclass(frozen=True)
+class ProofArrays:
+    """The code of a launch by proof: see core/machine/proof.h.
+
+    Attributes:
+        insns, blocks: the code with VARIES.
+        reduced_insns, reduced_blocks: what finds the same in blocks that are not watched.
+        assumed: what is assumed of accesses, by program counter.
+    """
+
+    insns: NDArray[np.void]
+    blocks: NDArray[np.void]
+    reduced_insns: NDArray[np.void]
+    reduced_blocks: NDArray[np.void]
+    assumed: NDArray[np.uint8]
+
+
+def encode_proof(image: Image, arrays: ImageArrays, proof: Proof) -> ProofArrays:
+    """Encode the code of an image, which `arrays` has, for launches by proof."""
+    insns, blocks = arrays.insns.copy(), arrays.blocks.copy()
+    own = [insn for block in image.functions[0].blocks for insn in block.insns]
+    shadows = np.array([insn.exec.startswith("shadow_") for insn in own], bool)
+    places = np.array([place + 1 for place in proof.varies], np.uint32)
+    varies = np.isin(insns["guard"][: len(own)], places) & ~shadows
+    insns["negate"][: len(own)][varies] |= VARIES
+    blocks["negate"][np.isin(blocks["guard"], places)] |= VARIES
+    kept = (np.isin(insns["pc"][: len(own)], list(proof.kept)) & ~shadows) | varies
+    before = np.concatenate(([0], np.cumsum(kept)))
+    reduced = blocks.copy()
+    reduced["first"], reduced["end"] = before[blocks["first"]], before[blocks["end"]]
+    for first, behind in proof.skipped.items():
+        while behind in proof.skipped:
+            behind = proof.skipped[behind]
+        for field, used in (("next", True), ("target", reduced["kind"] == BRANCH)):
+            outside = np.ones(len(reduced), bool)
+            outside[first : proof.skipped[first]] = False
+            reduced[field][(reduced[field] == first) & outside & used] = behind
+    assumed = np.zeros(len(image.ops) + 1, np.uint8)
+    assumed[list(proof.assumed)] = list(proof.assumed.values())
+    rows = insns[: len(own)][kept] if kept.any() else insns[:1]
+    return ProofArrays(insns, blocks, rows, reduced, assumed)
