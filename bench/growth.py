@@ -52,6 +52,16 @@ extern "C" __global__ void groups(const int *in, int *out) {
 }
 """
 
+BARRIERS = b"""\
+#include <cooperative_groups.h>
+extern "C" __global__ void barriers(int *out, int n) {
+  for (int k = 0; k < n; ++k) {
+    if (threadIdx.x == 0) out[blockIdx.x] += 1;
+    cooperative_groups::this_grid().sync();
+  }
+}
+"""
+
 
 def row(what: str, value: float, unit: str, goal: float | None = None) -> None:
     met = "" if goal is None else f"goal <= {goal:g} {unit} {'met' if value <= goal else 'MISSED'}"
@@ -115,6 +125,19 @@ def long_and_wide() -> None:
         row(f"10^6 blocks of 32 threads, {name}", seconds, "s", 2.0)
 
 
+def grid_barriers() -> None:
+    program = compile_source(BARRIERS, "barriers.cu")
+    for name, machine in variants(program).items():
+        seconds = {}
+        for blocks in (16, 128):
+            out = Array("out", (blocks,), "int32", np.zeros(blocks, "i4"), True)
+            shape = (blocks, 1, 1), (256, 1, 1)
+            asked = Launch("barriers", *shape, (out, _int(10)), cooperative=True)
+            seconds[blocks] = timed(machine, asked, False, 3)[0] / 10
+        row(f"a grid barrier of 128 blocks of 256 threads, {name}", seconds[128], "s", 0.1)
+        row("  for each thread, 128 / 16 blocks", seconds[128] / seconds[16] / 8, "x", 1.5)
+
+
 def _int(value: int) -> Scalar:
     return Scalar("n", value, "int32")
 
@@ -155,6 +178,7 @@ def main() -> None:
     """Print the table."""
     growth(compile_source(SOURCE.read_bytes(), SOURCE.name))
     long_and_wide()
+    grid_barriers()
     decoding()
     memory()
 

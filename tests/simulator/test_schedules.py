@@ -9,6 +9,10 @@ import pytest
 
 from grader.compile.source import compile_source
 from grader.launch import Array, Finding, Launch, Scalar
+from grader.simulator.core.bindings import core
+from grader.simulator.core.run import Limits, Machine
+from grader.simulator.decode.module import decode
+from grader.simulator.ptx.parser import parse
 from grader.simulator.schedules import FEW_ORDERS, ORDERS, chosen_orders
 from grader.simulator.simulate import decode_variants, simulate
 
@@ -160,3 +164,31 @@ def seconds_of(by: int) -> float:
     (trace,) = simulate(program, [launch], schedules=2)
     assert trace.verdict == "clean", trace.findings
     return time.thread_time() - begun
+
+
+GRID_BARRIERS = b"""\
+#include <cooperative_groups.h>
+extern "C" __global__ void last(int* out) {
+    for (int k = 0; k < 8; ++k) {
+        if (threadIdx.x == 0) out[blockIdx.x] += 1;
+        cooperative_groups::this_grid().sync();
+    }
+}
+"""
+
+
+def test_blocks_that_wait_for_others_end_their_turns() -> None:
+    """A grid barrier costs some hundred steps of each warp, however many blocks wait for it."""
+    steps = {}
+    for blocks in (8, 64):
+        out = Array("out", (64,), "int32", np.zeros(64, "i4"), True)
+        launch = Launch("last", (blocks, 1, 1), (128, 1, 1), (out,), cooperative=True)
+        program = compile_source(GRID_BARRIERS, "last.cu")
+        for text in (program.ptx, program.debug_ptx):
+            parsed = parse(text)
+            machine = Machine(parsed, decode(parsed, "last", core().known))
+            raw = machine.run(launch, Limits(), False)
+            assert raw.ended and not len(raw.reports)
+            steps[blocks, text is program.ptx] = raw.steps / (blocks * 8 * 4)
+    assert steps[64, True] < 250 and steps[64, False] < 1500, steps
+    assert steps[64, True] < 2 * steps[8, True] and steps[64, False] < 2 * steps[8, False], steps

@@ -161,11 +161,13 @@ def _barrier(i: Instruction, o: Operands) -> End | None:
     parts = i.op.split(".")
     if "warp" in parts:
         return End(WARPSYNC, a=o.source(i.operands[0], 4), flag=ORDERS)
-    if "cluster" in parts or parts[0] == "barrier" and "cluster" in i.op:
-        raise NotSimulated(f"{i.op} (thread block clusters)")
     aligned = ALIGNED if parts[0] == "bar" or "aligned" in parts else 0
     if "red" in parts:
         return _reduction(i, parts, aligned, o)
+    if parts[1] == "cluster":  # of one block: its arrival is checked by the wait
+        if "arrive" in parts:
+            return None
+        return End(BARRIER, a=o.source("0", 4), b=o.source("0", 4), flag=SYNC | aligned)
     kind = ARRIVE if "arrive" in parts else SYNC
     operands = i.operands or ["0"]
     counted = COUNTED if len(operands) > 1 else 0

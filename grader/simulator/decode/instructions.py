@@ -27,7 +27,7 @@ _FEATURES = (
     (("wmma", "mma", "wgmma", "ldmatrix", "stmatrix", "movmatrix", "tcgen05"), "tensor cores"),
     (("tex", "tld4", "txq", "istypep"), "textures"),
     (("suld", "sust", "sured", "suq"), "surfaces"),
-    (("mapa", "getctarank", "clusterlaunchcontrol"), "thread block clusters"),
+    (("clusterlaunchcontrol",), "thread block clusters"),
     (("st.async", "red.async", "multimem"), "thread block clusters"),
     (("cp.async.bulk", "cp.reduce.async"), "the tensor memory accelerator"),
     (("tensormap", "prefetch.tensormap"), "the tensor memory accelerator"),
@@ -35,9 +35,7 @@ _FEATURES = (
     (("setmaxnreg",), "registers moved between warps"),
 )
 _VIDEO = re.compile(r"v(?:add|sub|absdiff|min|max|shl|shr|mad|set|avrg)[24]?\.")
-_SPECIAL_REGISTER = re.compile(
-    r"%(?:n?clusterid|cluster_|is_explicit_cluster|pm\d|current_graph|envreg|aggr_smem)"
-)
+_SPECIAL_REGISTER = re.compile(r"%(?:pm\d|current_graph|envreg|aggr_smem)")
 
 
 def with_feature(refused: str) -> str:
@@ -56,7 +54,7 @@ def with_feature(refused: str) -> str:
 
 _CALLS = re.compile(
     r"\b((?:tex|surf)[123CGRiSO]\w*|\w+_matrix_sync|(?:bmma|mma)_sync|cp_(?:reduce_)?async_bulk\w*"
-    r"|memcpy_async|map_shared_rank|this_cluster|barrier_cluster_\w+|atomic(?:CAS|Exch)\w*)"
+    r"|memcpy_async|atomic(?:CAS|Exch)\w*)"
     r"\s*(?:<[^()]*>)?\s*\("
 )
 """The functions of CUDA that become instructions which may not be simulated."""

@@ -27,12 +27,13 @@ _STRONG = {
 
 
 def space_of(parts: list[str]) -> int:
-    """The state space of an instruction; GENERIC when it names none. Raises NotSimulated."""
+    """The state space of an instruction; GENERIC when it names none.
+
+    The shared memory of a cluster of one block is the block's.
+    """
     for part in parts[1:]:
-        space, _, scope = part.partition("::")
+        space, _, _ = part.partition("::")
         if space in SPACES:
-            if scope == "cluster":
-                raise NotSimulated(f"{'.'.join(parts)} (thread block clusters)")
             return SPACES[space]
     return GENERIC
 
@@ -121,6 +122,8 @@ def op_ldu(op: str, operands: list[str], o: Operands, known: Known) -> list[Insn
 
 def op_st(op: str, operands: list[str], o: Operands, known: Known) -> list[Insn]:
     """Decode a store."""
+    if "async" in op.split("."):
+        raise NotSimulated(op)
     return _move(op, operands[1], operands[0], o, "st")
 
 
@@ -209,6 +212,33 @@ def without_effect(op: str, operands: list[str], o: Operands, known: Known) -> l
 
 op_prefetch = op_prefetchu = op_applypriority = op_discard = op_pmevent = without_effect
 op_createpolicy = op_griddepcontrol = without_effect
+
+
+def op_barrier(op: str, operands: list[str], o: Operands, known: Known) -> list[Insn]:
+    """Decode the arrival at the barrier of a cluster of one block, for which its threads wait."""
+    return [Insn("nop")]
+
+
+def op_mapa(op: str, operands: list[str], o: Operands, known: Known) -> list[Insn]:
+    """Decode mapa: the address in the only block of a cluster; 0 for another rank."""
+    d, a, rank = operands
+    width = TYPE_BYTES[op.split(".")[-1]]
+    own = o.registers.allocate(4)
+    return [
+        Insn("setp_eq_u32", own, o.source(rank, 4), o.source("0", 4)),
+        Insn(
+            f"selp_b{8 * width}",
+            o.register(d, width),
+            o.source(a, width),
+            o.source("0", width),
+            own,
+        ),
+    ]
+
+
+def op_getctarank(op: str, operands: list[str], o: Operands, known: Known) -> list[Insn]:
+    """Decode getctarank: the rank of the only block of a cluster."""
+    return [Insn("mov_b32", o.register(operands[0], 4), o.source("0", 4))]
 
 
 def op_nanosleep(op: str, operands: list[str], o: Operands, known: Known) -> list[Insn]:

@@ -23,7 +23,7 @@ _PLAIN = re.compile(
 _ADDRESS = re.compile(r"\[\s*([$%A-Za-z_][$%\w.]*)\s*([+-])([^\[\],{}]+)\]", re.S)
 _SUM = re.compile(r"([$%A-Za-z_][$%\w]*)\s*([+-])(.+)", re.S)
 _ELEMENT = re.compile(r"([$%A-Za-z_][$%\w@]*)\s*\[([^\[\]]+)\]", re.S)
-_SPECIAL = re.compile(r"%(n?tid|n?ctaid|n?clusterid|cluster_n?ctaid)\s*\.\s*([rgbaw])")
+_SPECIAL = re.compile(r"%(n?tid|n?ctaid|n?clusterid|cluster_n?ctaid)\s*\.\s*([xyzwrgba])")
 _COMPONENT = re.compile(r"([$%\w@]+)\s*\.\s*([xyzwrgba])\b")
 _BRACKETS = {"(": ")", "[": "]", "{": "}"}
 
@@ -76,8 +76,7 @@ def folded(operand: str) -> str:
     if operand.startswith("{") and operand.endswith("}"):
         return "{" + ", ".join(folded(x) for x in operands_of(operand[1:-1].strip())) + "}"
     if (special := _SPECIAL.fullmatch(operand)) is not None:
-        axis = _AXES[special[2]]
-        return "0" if axis == "w" else f"%{special[1]}.{axis}"
+        return _special(special[1], _AXES[special[2]])
     if (address := _ADDRESS.fullmatch(operand)) is not None:
         return f"[{_sum(*address.groups()) or operand[1:-1]}]"
     if operand.startswith("[") and operand.endswith("]"):
@@ -87,6 +86,13 @@ def folded(operand: str) -> str:
     if (added := _SUM.fullmatch(operand)) is not None:
         return _sum(*added.groups()) or number_or(operand)
     return number_or(operand)
+
+
+def _special(name: str, axis: str) -> str:
+    """An element of a special register, in clusters of one block each; the fourth one is 0."""
+    if name.startswith("cluster_") or axis == "w":
+        return "1" if name == "cluster_nctaid" and axis != "w" else "0"
+    return f"%{name.replace('clusterid', 'ctaid')}.{axis}"
 
 
 def _sum(name: str, sign: str, text: str) -> str:
@@ -164,7 +170,7 @@ def scalar_moves(op: str, operands: list[str]) -> Iterator[tuple[str, list[str]]
         return
     to, given = operands
     if _SPECIAL_VECTOR.fullmatch(given):
-        given = f"{given}.x, {given}.y, {given}.z, 0"
+        given = ", ".join(_special(given[1:], axis) for axis in "xyzw")
     sides = [list(operands_of(text.strip("{}").strip())) for text in (to, given)]
     pairs = list(zip(*sides, strict=True))
     for k, (d, _) in enumerate(pairs):

@@ -11,7 +11,7 @@
 #include "machine/params.h"
 #include "machine/proof.h"
 
-enum { STEPS_A_TURN = 4096, PICKS_A_ROTATION = 1024, BLOCKS_A_LOOK = 64, STEPS_A_LOOK = 64, TURNS_OF_A_FRAME = 7 };
+enum { STEPS_A_TURN = 4096, PICKS_A_ROTATION = 1024, BLOCKS_A_LOOK = 64, STEPS_A_LOOK = 64, TURNS_OF_A_FRAME = 7, WAITS_A_TURN = 32 };
 
 static inline u32 *masks(Warp *w, const Frame *f) { return (u32 *)(w->arena + f->masks); }
 static inline u64 *bits(Warp *w, const Frame *f) { return (u64 *)(w->arena + f->bits); }
@@ -130,7 +130,7 @@ static const Frame *push(Warp *w, u32 function, u32 lanes, u32 parent, u32 ret, 
 
 void start_warp(Warp *w, u32 function) {
   w->frames = w->arena_used = w->waits = w->exited = w->turns = w->picks = 0;
-  w->steps = w->clock_steps = w->clock_reads = 0;
+  w->steps = w->clock_steps = w->clock_reads = w->waited = 0;
   start_loop_watch(w);
   w->repetition.change = w->signature = 0;
   memset(w->ran, 0, sizeof w->ran);
@@ -310,6 +310,20 @@ static u64 turn_of(const Warp *w) {
   u32 r = n->schedule ? mixed(n->schedule, w->cta->number * MAX_WARPS + w->index, w->turns) : 0;
   if (n->schedule % ORDER_KINDS == ABREAST) return 1;
   return n->schedule ? 1 + r % (2u << (r >> 16) % 6) : STEPS_A_TURN;
+}
+
+/* At a load or atomic that a loop repeats until its value allows to leave. In the usual order a warp that has waited
+ * so often while no memory changed ends its turn, and its block too: each look at a place where many threads wait
+ * takes time, and the thread that changes the value may be in another block. */
+void let_others_run(Warp *w) {
+  if (w->launch->schedule || !w->launch->may_wait) return;
+  if (w->waited_change != w->worker->changes) {
+    w->waited_change = w->worker->changes;
+    w->waited = 0;
+  }
+  if (++w->waited % WAITS_A_TURN) return;
+  w->turn_ends = w->steps;
+  w->cta->timed = true;
 }
 
 /* At the end of a turn: lanes that returned go on while others of their call run, who may spin until these

@@ -33,6 +33,7 @@ void make_runnable(Warp *w, u32 frame, u32 block, u32 mask);
 void start_warp(Warp *w, u32 function);
 enum Outcome run_warp(Warp *w);
 void fail(Warp *w, u32 kind, u32 pc, u32 extra);
+void let_others_run(Warp *w);
 
 /* endless.c */
 void start_loop_watch(Warp *w);

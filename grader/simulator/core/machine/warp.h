@@ -54,6 +54,7 @@ struct Warp {
   u64 turn_began, turn_ends;    /* steps at the start of its turn, and at its end */
   u64 slept, clock, clock_steps; /* see instructions/clock.c: cycles in this turn; the last read */
   u32 clock_pc, clock_reads;
+  u64 waited_change; u32 waited; /* see let_others_run */
   u32 ran[LANES] __attribute__((aligned(32))); /* instructions of each lane, with Launch.work */
   Frame frame[MAX_FRAMES];
   Wait wait[MAX_WAITS];
@@ -76,7 +77,7 @@ struct Cta {                    /* one block in progress */
   u32 warps, nthreads;
   u64 steps, barriers;          /* steps run, barriers completed */
   u64 time, clock;              /* simulated cycles at the start of a round; the last that was read */
-  bool timed;                   /* a warp read a clock or slept in this round */
+  bool timed;                   /* a warp read a clock, slept or waited in this round */
   u32 arrived[MAX_BARRIERS];    /* threads that came by bar.arrive */
   u8 *shared;
   Warp *warp;                   /* [MAX_WARPS] */

@@ -131,16 +131,19 @@ static void gather_fence(Worker *k, Shape s, Gathered *g, const LastFence *l, u3
   }
 }
 
-static void gather_far(Warp *w, Gathered *g, u32 thread) {
+/* Most threads of a block know the same of other blocks; `before` is what the thread gathered before this one knows,
+ * or NULL: the same is not joined again. */
+static const Clocks *gather_far(Warp *w, Gathered *g, u32 thread, const Clocks *before) {
   Order *o = order_of(w->cta);
   const Clocks *t = &o->clocks[thread];
   Worker *k = w->worker;
   if (t->last.sc && !t->last.joined) gather_fence(k, o->shape, g, &t->last, thread, first_scope(w));
-  join_clock(k, o->shape, &g->far, t->far);
+  if (!before || before->far != t->far) join_clock(k, o->shape, &g->far, t->far);
   for (u32 x = 0; x < SCOPES; x++) {
-    join_clock(k, o->shape, &g->fenced[x], t->fenced[x]);
-    join_clock(k, o->shape, &g->seen[x], t->seen[x]);
+    if (!before || before->fenced[x] != t->fenced[x]) join_clock(k, o->shape, &g->fenced[x], t->fenced[x]);
+    if (!before || before->seen[x] != t->seen[x]) join_clock(k, o->shape, &g->seen[x], t->seen[x]);
   }
+  return t;
 }
 
 /* After all are gathered: the part of each thread's last fence that is of the own block. */
@@ -169,12 +172,13 @@ static void give_far(Order *o, const Gathered *g, Clocks *t) {
 static void gather(Warp *w, Gathered *g, u32 mask) {
   Order *o = order_of(w->cta);
   const Members *last = NULL;
+  const Clocks *before = NULL;
   for (u32 m = mask; m; m &= m - 1) {
     u32 t = thread_of(w, first_lane(m));
     Members *near = o->clocks[t].near;
     if (near != last) join_members(w->worker, o->shape, &g->near, near);
     last = near;
-    if (o->far) gather_far(w, g, t);
+    if (o->far) before = gather_far(w, g, t, before);
   }
 }
 
@@ -239,10 +243,11 @@ void learn(Warp *w, u32 thread, const View *v) {
 static void complete_full(Cta *c) {
   Order *o = order_of(c);
   Gathered g = {0};
+  const Clocks *before = NULL;
   for (u32 t = 0; o->far && t < o->threads; t++) {
     learn(&c->warp[t / LANES], t, &o->clocks[t].ticket);
     drop_view(o->shape, &o->clocks[t].ticket);
-    gather_far(&c->warp[t / LANES], &g, t);
+    before = gather_far(&c->warp[t / LANES], &g, t, before);
   }
   add_fences(c, &g);
   for (u32 t = 0; t < o->threads; t++) {

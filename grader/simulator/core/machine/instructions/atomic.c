@@ -70,6 +70,7 @@ void ptx_atom(Warp *w, const Insn *i) {
     }
   }
   if (w->mask != whole) set_mask(w, whole);
+  if (i->flag & WAITING) let_others_run(w);
 }
 
 /* The lanes whose compare-and-swap finds another value and writes nothing; lanes go one after the other. */
