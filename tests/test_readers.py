@@ -120,7 +120,7 @@ LOG_READERS: dict[str, Reader] = {
     "compile/diagnostics.py:findings": lambda t: diagnostics.findings(t, "a.cu", "int x;\n" * 9000),
     "compile/diagnostics.py:missing_header": diagnostics.missing_header,
     "compile/diagnostics.py:machine_failure": diagnostics.machine_failure,
-    "compile/nvrtc.py:only_unmarked": nvrtc.only_unmarked,
+    "compile/nvrtc.py:only_unmarked": lambda text: nvrtc.only_unmarked(text, "a.cu"),
     "compile/nvrtc.py:_short": nvrtc._short,
     "gpu/tools.py:read_findings": lambda text: list(tools.read_findings("memcheck", text)),
     "gpu/tools.py:read_counters": lambda text: tools.read_counters(text, ["a"]),

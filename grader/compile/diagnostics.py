@@ -97,6 +97,8 @@ def findings(
 ) -> tuple[Finding, ...]:
     """Read the log's errors, and its warnings about the student's own lines.
 
+    Host functions in headers are errors only where there are no others: device code ignores them.
+
     Args:
         log: The log. It may contain 20,000 diagnostics.
         file: The name under which the source was compiled.
@@ -109,7 +111,9 @@ def findings(
     """
     errors: dict[Finding, None] = {}
     warnings: dict[Finding, None] = {}
-    for entry in _entries(log):
+    entries = list(_entries(log))
+    own = [e for e in entries if e.file == file or HOST_FUNCTION not in e.message]
+    for entry in own if any(e.severity != "warning" for e in own) else entries:
         is_warning = entry.severity == "warning"
         group, limit = (warnings, MAX_WARNINGS) if is_warning else (errors, MAX_ERRORS)
         if len(group) == limit or (is_warning and entry.file != file):

@@ -229,7 +229,7 @@ def compile_variants(request: Any, arrays: Any) -> tuple[Any, dict[str, Any]]:
 
     The compiler refuses host variables. Where it refuses nothing else, the source is compiled with
     them as device variables: kernels that use none of them are right. So it is with constexpr
-    functions and lambdas without an execution space (`only_unmarked`).
+    functions, lambdas and a toolkit's functions without an execution space (`only_unmarked`).
 
     Args:
         request: "source", its "file", the options by name in "variants", and the folders
@@ -244,20 +244,21 @@ def compile_variants(request: Any, arrays: Any) -> tuple[Any, dict[str, Any]]:
     nvrtc = Nvrtc(Path(request["libraries"]))
     variants, host_data = _until_failure(nvrtc, request, []), ""
     failed = list(variants.values())[-1]
-    has_data = HOST_DATA in failed["log"]
-    if failed["code"] == COMPILATION and (has_data or only_unmarked(failed["log"])):
+    log, has_data = failed["log"], HOST_DATA in failed["log"]
+    if failed["code"] == COMPILATION and (has_data or only_unmarked(log, request["file"])):
         others = _until_failure(nvrtc, request, [_AS_DEVICE])
         if all(v["code"] == SUCCESS for v in others.values()):
-            variants, host_data = others, failed["log"] if has_data else ""
+            variants, host_data = others, log if has_data else ""
     names = entry_names(v["ptx"] for v in variants.values())
     return {"variants": variants, "names": names, "host_data": host_data}, {}
 
 
-def only_unmarked(log: str) -> bool:
+def only_unmarked(log: str, file: str) -> bool:
     """Whether all errors of a log are about what needs no execution space of its own.
 
-    That is a constexpr function, which other compilers of CUDA C++ evaluate for constants, and a
-    lambda, which has the space of the function around it.
+    That is a constexpr function, which other compilers of CUDA C++ evaluate for constants, a
+    lambda, which has the space of the function around it, and a function of a header, which is not
+    in `file`: the toolkit's headers also serve host code.
     """
     lines, errors = log.split("\n"), 0
     for number, line in enumerate(lines):
@@ -266,8 +267,8 @@ def only_unmarked(log: str) -> bool:
         errors += 1
         source, caret = (*lines[number + 1 : number + 3], "", "")[:2]
         is_lambda = source[: len(caret) - 1].rstrip().endswith("]")
-        is_constant = bool(_CONSTANT.search(source))
-        if not (_HOST_LAMBDA in line or (HOST_FUNCTION in line and (is_lambda or is_constant))):
+        is_exempt = is_lambda or bool(_CONSTANT.search(source)) or not line.startswith(f"{file}(")
+        if not (_HOST_LAMBDA in line or (HOST_FUNCTION in line and is_exempt)):
             return False
     return errors > 0
 

@@ -66,7 +66,7 @@ _CONTROL = "grader.compile.nvrtc:compile_known_source"
 
 _INCLUDE = Path(__file__).parent / "include"
 _TOOLKIT = ("cooperative_groups", "cuda_fp16.h", "cuda_bf16.h", "mma.h", "cuda/", "cuda_pipeline",
-            "cub/")  # fmt: skip
+            "cub/", "thrust/complex.h", "thrust/detail/")  # fmt: skip
 _TOOLKIT_WHEELS = (
     'python -m pip install "nvidia-cuda-runtime==13.0.*" "nvidia-cuda-cccl==13.0.*" '
     '"nvidia-cuda-crt==13.0.*"'
@@ -256,7 +256,7 @@ def _variants(architecture: str, compiler: Installation) -> dict[str, list[str]]
 
     No macro differs between the two.
     """
-    headers = [f"-I{folder}" for folder in (_INCLUDE, *compiler.headers)]
+    headers = [f"-I{folder}" for folder in (_INCLUDE, *compiler.headers, _INCLUDE / "host")]
     base = ["--std=c++17", "--device-int128", "--pre-include=cuda_runtime.h", *headers]
     base += ["-D_CCCL_META_UNROLL_LIMIT=10"]  # as for nvcc: NVRTC's 16 takes twice as long to read
     virtual = architecture.replace("sm_", "compute_")
