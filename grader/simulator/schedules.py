@@ -43,14 +43,22 @@ ROUNDING = 1e-4
 
 STRONG_READS = frozenset(("volatile", "relaxed", "acquire", "mmio"))
 
-ORDERS = range(1, 9)
-"""The other orders in which a kernel is run that waits, locks or frees."""
+ORDERS = (6, 5, 8, 7, 1, 2, 3, 4)
+"""The other orders in which a kernel is run that waits, locks or frees; in 6 all run abreast."""
 
 FEW_ORDERS = (5, 6, 8)
-"""Those for a kernel in which atomics of several threads may interleave; in 6 all run abreast."""
+"""Those for a kernel in which atomics of several threads may interleave."""
 
 ORDER_STEPS = 2_000_000
 """The most warp instructions in the usual order of a launch that is run in other orders unasked."""
+
+ORDERS_SHARE, ORDERS_STEPS = 2, 1_000_000
+"""These runs together take at most so many times the steps of the usual one, and so many more."""
+
+
+def most_steps(usual: int) -> int:
+    """The warp instructions of all runs in other orders, unasked, beside `usual` ones."""
+    return ORDERS_SHARE * usual + ORDERS_STEPS
 
 
 def chosen_orders(machines: Sequence[Machine]) -> Sequence[int]:

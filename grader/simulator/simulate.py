@@ -52,6 +52,7 @@ from grader.simulator.schedules import (
     ORDER_STEPS,
     chosen_orders,
     found_in_order,
+    most_steps,
     order_findings,
     sample_trace,
     sampled_blocks,
@@ -166,7 +167,7 @@ class _Simulation:
         self.program, self.launch, self.variants_of = program, launch, variants_of
         self.limits, self.started = limits, time.thread_time()
         self.kernel = program.kernel(launch.kernel)
-        self.steps = 0
+        self.steps: list[int] = []  # of each variant in the usual order
 
     def left(self) -> Limits:
         """What the next run may take."""
@@ -213,7 +214,7 @@ class _Simulation:
             return Trace(
                 "sim", findings, ended=False, toolchain=program.toolchain, printed=raw.printed
             )
-        self.steps, self.usual = raw.steps, raw
+        self.usual = raw
         machine = variants[-1].machine
         return _trace(program, kernel, launch, machine, raw, findings, explainer.code.line_of)
 
@@ -231,6 +232,7 @@ class _Simulation:
                 only_found = not variant.counts and variants[-1].counts
                 limits = replace(limits, proof="findings" if only_found else "outputs")
             raw = _run(variant, self.launch, limits)
+            self.steps += [] if limits.schedule else [raw.steps]
             explainer = Explainer(
                 image, self.launch, raw, program.source, program.file, self.kernel.parameters
             )
@@ -248,15 +250,20 @@ class _Simulation:
         variants, kernel = self.variants(), self.kernel
         if isinstance(variants, Finding) or kernel is None:
             return trace
-        small = self.steps <= ORDER_STEPS and not trace.errors
+        small = self.usual.steps <= ORDER_STEPS and not trace.errors
         asked = chosen_orders([v.machine for v in variants]) if small else ()
-        most = min(self.limits.steps, ORDER_SHARE * self.steps + ORDER_STEPS // 10)
-        others, findings = [], trace.findings
+        usual, others, findings = self.steps[0], list[Raw](), trace.findings
+        most = ORDER_SHARE * usual + ORDER_STEPS // 10
+        most = min(self.limits.steps * prod(self.launch.grid), most)
+        left = schedules * most if schedules else most_steps(usual)
         for schedule in range(1, schedules + 1) if schedules else asked:
-            limits = replace(self.left(), schedule=schedule, steps=most)
+            if left < usual and not schedules:
+                break
+            limits = replace(self.left(), schedule=schedule, steps=max(min(most, left), 1))
             raw, found, _ = self.run(variants if schedules else variants[:1], limits)
             findings = merge_findings(findings, found_in_order(raw, found))
             others.append(raw)
+            left -= raw.steps
         if schedules:
             names = tuple(p.name for p in kernel.parameters)
             differing = order_findings(self.usual, others, self.launch, names)

@@ -66,13 +66,14 @@ static bool all_repeat(Cta *const *resident, const bool *busy) {
   return all;
 }
 
-/* Every block in turn on one thread, in time slices when blocks may wait for each other. */
+/* Every block in turn on one thread, in time slices when blocks may wait for each other. In another order than
+ * the usual one the limit of steps is that of all blocks together: it runs beside the usual one. */
 static void run_in_order(Worker *k) {
   const Launch *n = k->launch;
   k->deadline = now() + n->time_limit;
   Cta *resident[RESIDENT] = {NULL};
   bool busy[RESIDENT] = {false};
-  u64 next = 0, done = 0, turn = 0;
+  u64 next = 0, done = 0, turn = 0, spent = 0;
   u32 at = 0, room = n->may_wait ? RESIDENT : 1;
   while (done < n->block_count && !k->stop) {
     if (!busy[at] && next < n->block_count) {
@@ -83,10 +84,16 @@ static void run_in_order(Worker *k) {
       k->changes++;
     }
     if (busy[at]) {
+      u64 before = resident[at]->steps;
       enum Outcome o = is_late(k, BLOCKS_A_LOOK) ? STOPPED : run_cta(k, resident[at], slice_of(n, turn++));
       if (k->late && !k->stop && o != DONE) {
         abort_cta(resident[at], LIMIT);
         k->team->late = true;
+        o = STOPPED;
+      }
+      spent += resident[at]->steps - before;
+      if (o == ROTATE && n->schedule && spent > n->step_limit) {
+        abort_cta(resident[at], TIMEOUT);
         o = STOPPED;
       }
       if (o == ROTATE && n->schedule) {

@@ -1,0 +1,46 @@
+"""The runs in other orders of blocks and warps take a bounded part of a launch's time."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from grader.compile.source import compile_source
+from grader.launch import Array, Launch, Scalar
+from grader.simulator.core.run import Limits, Machine, Raw
+from grader.simulator.schedules import most_steps
+from grader.simulator.simulate import simulate
+
+RUN = Machine.run
+
+WAITS = b"""\
+extern "C" __global__ void last(volatile int* out, int n) {
+    if (blockIdx.x == 0 && threadIdx.x == 0) *out = 1;
+    while (*out == 0) {}
+    int sum = 0;
+    for (int k = 0; k < n; ++k) sum += k ^ threadIdx.x;
+    if (blockIdx.x == 0 && threadIdx.x == 0) out[1] = sum;
+}
+"""
+
+
+@pytest.mark.parametrize(("count", "orders"), [(10, 8), (20_000, 2)])
+def test_runs_in_other_orders_are_few_where_one_takes_long(
+    count: int, orders: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    runs: list[tuple[int, int]] = []
+
+    def run(machine: Machine, launch: Launch, limits: Limits, count: bool) -> Raw:
+        raw = RUN(machine, launch, limits, count)
+        runs.append((limits.schedule, raw.steps))
+        return raw
+
+    monkeypatch.setattr(Machine, "run", run)
+    out = Array("out", (2,), "int32", np.zeros(2, "i4"), True)
+    launch = Launch("last", (4, 1, 1), (128, 1, 1), (out, Scalar("n", count, "int32")))
+    (trace,) = simulate(compile_source(WAITS, "last.cu"), [launch])
+    assert trace.ended
+    usual = runs[0][1]
+    others = [steps for schedule, steps in runs if schedule]
+    assert len(others) == orders
+    assert sum(others) <= most_steps(usual)
