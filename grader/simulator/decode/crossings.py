@@ -14,12 +14,14 @@ from grader import dataclass
 from grader.simulator.decode.dataflow import LocalAccesses, maybe_undefined, targets
 from grader.simulator.decode.followed import may_hold, moving, moving_loads
 from grader.simulator.decode.operands import address_or_none, vector
-from grader.simulator.ptx.model import Function, Instruction
+from grader.simulator.ptx.model import Function, Instruction, Variable
 
 _NAME = re.compile(r"[$%A-Za-z_][$%\w@]*")
 Crossing = tuple[str, str]
-"""A parameter or a result: the names of its function and its own; none in an indirect call."""
-INDIRECT: Crossing = ("", "")
+"""A parameter or a result: the names of its function and its own."""
+INDIRECT: Crossing = ("", "argument")
+INDIRECT_RESULT: Crossing = ("", "result")
+"""Any argument, or result, of a call through an address: of any function whose address is taken."""
 
 
 def crossings(f: Function, functions: Mapping[str, Function]) -> dict[int, Crossing]:
@@ -53,7 +55,7 @@ def _call_values(
     target, *given = operands or [""]  # decoding refuses a call of nothing
     arguments = _NAME.findall(given[0]) if given and given[0].startswith("(") else []
     if target.startswith("%"):
-        return dict.fromkeys(arguments, INDIRECT), {}
+        return dict.fromkeys(arguments, INDIRECT), dict.fromkeys(results, INDIRECT_RESULT)
     if (callee := functions.get(target)) is None or not callee.has_body:
         return {}, {}
     return (
@@ -113,10 +115,35 @@ class _Flow:
         return given
 
 
-def with_crossings(use: Use, names: Sequence[str], functions: Mapping[str, Function]) -> Use:
-    """The same use with the parameters and results of the named functions that may be undefined."""
+def with_crossings(
+    use: Use, names: Sequence[str], functions: Mapping[str, Function], tables: Sequence[Variable]
+) -> Use:
+    """The same use with the parameters and results of the named functions that may be undefined.
+
+    Args:
+        use: what the functions have otherwise.
+        names: the functions.
+        functions: the functions of the module by name.
+        tables: the module's variables, some of which hold addresses of functions.
+    """
     found: set[Crossing] = set()
     flows = [_Flow(functions[name], functions, use) for name in names if len(names) > 1]
+    addressed = [functions[name] for name in _addressed(names, functions, tables)]
+    results = {(f.name, v.name) for f in addressed for v in f.results}
+    parameters = {(f.name, v.name) for f in addressed for v in f.parameters}
     while more := {at for flow in flows for at in flow.given(found)} - found:
         found |= more
+        if INDIRECT in found:
+            found |= parameters
+        if not results.isdisjoint(found):
+            found |= {INDIRECT_RESULT, *results}
     return replace(use, crossed=frozenset(found - {INDIRECT}))
+
+
+def _addressed(
+    names: Sequence[str], functions: Mapping[str, Function], tables: Sequence[Variable]
+) -> set[str]:
+    """The functions that may be called through their addresses."""
+    held = {name for v in tables for _, name, _ in v.relocations}
+    held |= {x for n in names for i in functions[n].body if i.op[:3] == "mov" for x in i.operands}
+    return held.intersection(names)

@@ -164,14 +164,14 @@ def decode(
     if entry is None or not entry.entry or not entry.has_body:
         raise PtxError(f"the PTX has no kernel {kernel}")
     image = Image([], ConstantBank(), [], [], [], [], 0, {}, {}, False, False)
-    image.shadowed = [] if definedness else None
-    image.sections = module.sections
+    image.shadowed, image.sections = [] if definedness else None, module.sections
     functions = with_source_lines(module, kernel)
     names = reachable_functions(functions, module.variables, kernel)
     has_locals = has_local(functions[name] for name in names)
     variables = LocalVariables(module.sections) if definedness and has_locals else None
     follows = definedness and any(followed_loads(functions[name]) for name in names)
-    use = with_crossings(Use(has_locals, follows), names if definedness else [], functions)
+    tables, use = module.variables, Use(has_locals, follows)
+    use = with_crossings(use, names, functions, tables) if definedness else use
     for number, name in enumerate(names):
         decoder = _Decoder(functions, image, number, known, use, variables, passes)
         image.functions.append(decoder.function(functions[name]))

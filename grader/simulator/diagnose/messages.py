@@ -116,6 +116,8 @@ def _undefined_result(name: str, *, own: bool) -> tuple[str, str]:
             "in every lane that is read.",
         )
     function = "the lambda" if name == LAMBDA else f"`{name}`"
+    if name.startswith("%"):  # the register with an address
+        own, function = True, "the function that a pointer leads to"
     why = f"the result of {function} is used, and was never given a value"
     if own:
         return why, f"Return a value on every path through {function}."
