@@ -104,6 +104,14 @@ def maybe_undefined(f: Function) -> frozenset[str]:
     return frozenset(name for name, bit in bits.items() if undefined & bit)
 
 
+def library_registers(f: Function) -> frozenset[str]:
+    """The registers that are variables of a library: only its code writes them."""
+    if f.library:
+        return frozenset(f.registers)
+    by_library = {name for i in f.body if i.library for name in targets(i)}
+    return frozenset(by_library.difference(n for i in f.body if not i.library for n in targets(i)))
+
+
 def _union(sets: Iterator[int]) -> int:
     out = 0
     for bits in sets:

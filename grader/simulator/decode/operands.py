@@ -142,7 +142,8 @@ class RegisterFile:
 class Frame:
     """A device function's parameter area: offset of each `.param` variable in a lane's bytes.
 
-    With `shadows`, the undefined bits of each variable lie behind it: see `shadow.py`.
+    With `shadows`, the undefined bits of each variable lie behind it, and behind these a word about
+    their origin: see `shadow.py`.
     """
 
     places: dict[str, int] = field(default_factory=dict)
@@ -159,12 +160,17 @@ class Frame:
 
     def span(self, size: int) -> int:
         """The bytes of a variable of `size` bytes together with its shadow."""
-        return self.shadow(size) + size if self.shadows else size
+        return self.origin(size) + 4 if self.shadows else size
 
     @staticmethod
     def shadow(size: int) -> int:
         """Where the shadow of a variable of `size` bytes begins, from the variable's start."""
         return (size + 3) // 4 * 4
+
+    @classmethod
+    def origin(cls, size: int) -> int:
+        """Where the word about the origin of the undefined bits lies."""
+        return 2 * cls.shadow(size)
 
 
 class Operands:

@@ -10,6 +10,9 @@ or a result that the other function may ignore: programs copy values that they n
 a store leaves undefined in memory counts as never written. The shadow of an argument or a result
 goes to the other function with it, behind it in the parameter area (`Frame.shadows`).
 
+A library may read a variable of its own that it never set, and not use what it computes from it: in
+its code that is no finding. What it returns so, and what it is given, is.
+
 A load from shared or global memory reads what it loads, except for those that the first write to a
 bit field and the copy of a struct need (`followed_loads`): what they load is followed to its use.
 """
@@ -24,6 +27,7 @@ from grader.simulator.decode.crossings import Use
 from grader.simulator.decode.dataflow import (
     LocalAccesses,
     Piece,
+    library_registers,
     maybe_undefined,
     pieces,
     sources,
@@ -71,11 +75,12 @@ _BITS_BYTES = 8 + 8 * 32
 begins at an odd multiple of 8, any other at an even one."""
 _STORE = 64
 """In the flag of a check of bounds, as in a report."""
-_LIBRARY, _IN_PART = 1, 2
-"""The flags of a check: code of a library; values that are defined in part are only copied."""
-_SHARED_ADDRESS, _ANY_MEMORY, _IS_WRITTEN = 1, 2, 4
+_LIBRARY, _IN_PART, _OWN = 1, 2, 4
+"""The flags of a check: code of a library; values that are defined in part are only copied; the
+register is a variable of a library. The last one is also a flag of what is handed over."""
+_SHARED_ADDRESS, _ANY_MEMORY, _IS_WRITTEN, _BY_LIBRARY = 1, 2, 4, 8
 """The flags of a load: an address that all lanes share; shared and global memory are looked at, of
-which another watcher has found that it was written."""
+which another watcher has found that it was written; code of a library."""
 
 
 def make_shadows(
@@ -134,6 +139,7 @@ class Shadows:
         in_memory = local.loaded if local else frozenset()
         self.from_memory = self.followed | self.copied_words
         self.handed = handed
+        self.own = library_registers(f)
         loads = self.from_memory | handed
         in_memory |= {n for i in f.body if id(i) in loads for n in targets(i)}
         self.moves = moving(f, in_memory)
@@ -158,8 +164,7 @@ class Shadows:
 
     def before(self, i: Instruction, pc: int) -> list[Insn]:
         """The checks of what `i` uses and the shadows of what it writes, which run before it."""
-        written = [name for name in targets(i) if name in self.at]
-        moves = id(i) in self.moves
+        written, moves = [name for name in targets(i) if name in self.at], id(i) in self.moves
         used = [] if moves else [n for n in dict.fromkeys(sources(i)) if n in self.at]
         insns = list(self.checks(i, used))
         if id(i) in self.objects:
@@ -190,15 +195,12 @@ class Shadows:
         parts = i.op.split(".")
         if parts[0] != "st" or len(i.operands) != 2 or space_of(parts) in (PARAM, LOCAL):
             return insns
-        values, a, add, mode = (
-            vector(i.operands[1]),
-            *base_of(self.o, i.operands[0], space_of(parts)),
-        )
+        a, add, mode = base_of(self.o, i.operands[0], space_of(parts))
         size = TYPE_BYTES[parts[-1]]
         after = [
             Insn("shadow_stored", self.of(name), a, imm=add + k * size, size=size, mode=mode,
                  space=space_of(parts))
-            for k, name in enumerate(values)
+            for k, name in enumerate(vector(i.operands[1]))
             if name in self.at or self.follows
         ]  # fmt: skip
         return insns + self.guarded(i, after, pc)
@@ -263,6 +265,7 @@ class Shadows:
 
     def check(self, name: str, flag: int = 0, size: int = 0) -> Insn:
         """The check that a register is defined; with _IN_PART: a part of its first bytes."""
+        flag |= _OWN * (name in self.own)
         return Insn("shadow_check", a=self.at[name], b=self.number[name], flag=flag, size=size)
 
     def defined(self, written: list[str]) -> list[Insn]:
@@ -353,6 +356,7 @@ class Shadows:
             insn.flag = _SHARED_ADDRESS * (base in self.uniform)
             insn.flag |= _ANY_MEMORY * (id(i) in self.from_memory)
             insn.flag |= _IS_WRITTEN * (id(i) in self.copied_words)
+            insn.flag |= _BY_LIBRARY * (i.library or self.library)
             yield insn
 
     def handed_over(self, i: Instruction) -> Iterator[Insn]:
@@ -360,13 +364,15 @@ class Shadows:
         load = i.op.startswith("ld")
         values, where = i.operands if load else i.operands[::-1]
         (base, at), frame = address(where), self.o.frame
-        at += frame.places[base] + frame.shadow(frame.sizes[base])
+        place, bytes_ = frame.places[base], frame.sizes[base]
+        at += place + frame.shadow(bytes_)
         size = TYPE_BYTES[i.op.split(".")[-1]]
         for k, name in enumerate(vector(values)):
             if load and name not in self.at:
                 continue
             insn = Insn("shadow_take" if load else "shadow_give", self.of(name), imm=at + k * size)
             insn.size, insn.width = size, self.o.registers.width.get(name, size)
+            insn.b, insn.flag = place + frame.origin(bytes_), _OWN * (name in self.own)
             yield insn
 
     def any(self, parts: list[int], size: int) -> Insn:

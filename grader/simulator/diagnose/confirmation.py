@@ -29,6 +29,7 @@ from grader.simulator.decode.module import Image
 from grader.simulator.decode.operands import vector
 from grader.simulator.diagnose.races import (
     ATOMIC,
+    IN_LIBRARY,
     OTHER_ATOMIC,
     OTHER_STORE,
     PASSED_BY,
@@ -319,6 +320,18 @@ def without_library_races(
         return racing and all(image.instructions[pc].via for pc in (r.pc, r.pc2))
 
     return [r for r in reports if not is_library_race(r)]
+
+
+def without_library_elements(reports: list[Report]) -> list[Report]:
+    """The reports without those of elements and members that a library uses without a value.
+
+    Libraries compute with all items of a thread, and their callers ignore the results of some.
+    """
+    return [
+        r
+        for r in reports
+        if r.kind != c.UNDEFINED or not r.has(IN_LIBRARY) or r.target.name == r.target.element != ""
+    ]
 
 
 def without_warp_level(reports: list[Report]) -> list[Report]:

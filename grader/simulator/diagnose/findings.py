@@ -21,6 +21,7 @@ from grader.simulator.diagnose.confirmation import (
     explained,
     fold,
     returned_by,
+    without_library_elements,
     without_library_races,
     without_strays,
     without_warp_level,
@@ -102,6 +103,7 @@ class Explainer:
         reports = [self._report(r) for r in self.raw.reports]
         reports = [r for r in reports if doubts is None or not doubts(r)]
         reports = without_library_races(reports, self.image, self.raw.shared.offset(RESERVED))
+        reports = without_library_elements(reports)
         reports = [r for r in reports if not (r.kind == c.LOST_UPDATE and self._stores_for(r.pc))]
         if any(r.kind in (c.DIVERGENCE, c.DEADLOCK, c.WARP_STUCK) for r in reports):
             # released from such a barrier, threads miss others too

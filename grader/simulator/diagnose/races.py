@@ -37,6 +37,7 @@ HEAP, IN_FLIGHT, BAD_FREE, BLOCK_SCOPE, MIXED_SIZE, UNWAITED, STALE_CACHE, FOREI
     1 << k for k in range(12, 20)
 )
 IMAGE_OBJECT, TEXTURE_CACHE = 1 << 20, 1 << 21
+IN_LIBRARY = 1 << 24
 PASSED_BY = 1 << 22
 """Of an early exit: the thread executed what is behind the barrier. The core does not set it."""
 ODD_SIZE = 1 << 23

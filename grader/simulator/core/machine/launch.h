@@ -151,7 +151,7 @@ enum { SAME_VALUE = 1, SAME_INSTRUCTION = 2, WITHIN_WARP = 4, ACROSS_BLOCKS = 8,
        READONLY = 1024, OTHER_ATOMIC = 2048, HEAP = 4096, IN_FLIGHT = 8192, BAD_FREE = 16384,
        BLOCK_SCOPE = 32768, MIXED_SIZE = 65536, UNWAITED = 131072, STALE_CACHE = 262144,
        FOREIGN_LOCAL = 524288, IMAGE_OBJECT = 1048576, TEXTURE_CACHE = 2097152,
-       ODD_SIZE = 8388608 }; /* of an asynchronous copy; 1 << 22 is diagnose/races.py's PASSED_BY */
+       ODD_SIZE = 8388608, IN_LIBRARY = 16777216 }; /* of an asynchronous copy; 1 << 22 is diagnose/races.py's PASSED_BY */
 
 typedef struct {
   u32 kind, flags, pc, pc2, space, buffer;

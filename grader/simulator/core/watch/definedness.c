@@ -15,11 +15,11 @@
 #include "watch/shadow.h"
 
 #define ALL_BITS (~0ull)
-enum { BYTE = 8, MOST_ORIGINS = 256, FROM_MEMORY = 1u << 31 };
+enum { BYTE = 8, MOST_ORIGINS = 256, FROM_MEMORY = 1u << 31, OF_LIBRARY = 1u << 30, HANDED = 1u << 29 };
 
 /* Of a warp's local memory. By byte: the lanes in which it is defined as a whole. By byte and lane, from
  * the first byte on that is defined in part: its defined bits. By byte, from the first value on that
- * comes from shared or global memory: its origin. */
+ * comes from shared or global memory, or another function: its origin. */
 typedef struct { u32 *lanes; u8 *have; u32 *origin, room; } Defined;
 
 /* The last undefined read of a load, or of an element of a vector load, from shared or global memory. */
@@ -45,7 +45,8 @@ static u32 present(const Warp *w, const Insn *i) {
 
 /* A shadow is two words, and where its offset is an odd multiple of 8 also the bits by lane: the lanes,
  * and where the missing value comes from. That is the offset + 1 in local memory of the first such lane,
- * FROM_MEMORY + n for the block's origin n, or 0. */
+ * FROM_MEMORY + n for the block's origin n, HANDED for an argument or a result, or 0. With OF_LIBRARY: of
+ * a variable that belongs to a library. */
 static u64 *bits_of(const Warp *w, u32 ref) {
   return (ref & 3) == 0 && ref & 8 ? (u64 *)(w->bank[0] + ref + 8) : NULL;
 }
@@ -291,7 +292,7 @@ static Places places_of(const Warp *w, const Insn *i) {
   return found;
 }
 
-/* Before a store to local memory: d: the shadow of what it stores. */
+/* Before a store to local memory: d: the shadow of what it stores; flag: 8 in a library. */
 void ptx_shadow_store(Warp *w, const Insn *i) {
   Places p = places_of(w, i);
   u32 given = *SRC(u32, i->d), from = origin(w, i->d), missing = p.lanes & ~given;
@@ -299,7 +300,9 @@ void ptx_shadow_store(Warp *w, const Insn *i) {
   if (!p.lanes || !room_for(w, (u32)region_of(w, LOCAL, 0).size)) return;
   bool parts = bits_of(w, i->d) && missing;
   if (parts && !d->have && !(d->have = calloc(d->room, LANES))) out_of_memory(w->worker);
-  if (from & FROM_MEMORY && missing && !d->origin && !(d->origin = calloc(d->room, sizeof(u32))))
+  bool handed = i->flag & 8 && from & HANDED && !(from & OF_LIBRARY); /* to a library: not this place's */
+  bool keeps = from & FROM_MEMORY || handed;
+  if (keeps && missing && !d->origin && !(d->origin = calloc(d->room, sizeof(u32))))
     out_of_memory(w->worker);
   if (w->worker->no_memory) return;
   if (p.same) {
@@ -316,7 +319,7 @@ void ptx_shadow_store(Warp *w, const Insn *i) {
     for (u32 k = 0; k < i->size; k++, have >>= BYTE) {
       d->lanes[at + k] = (d->lanes[at + k] & ~bit) | ((have & 255) == 255 ? bit : 0);
       if (d->have) d->have[(at + k) * LANES + l] = (u8)have;
-      if (d->origin && (have & 255) != 255) d->origin[at + k] = from & FROM_MEMORY ? from : 0;
+      if (d->origin && (have & 255) != 255) d->origin[at + k] = keeps ? from : 0;
     }
   }
 }
@@ -392,8 +395,18 @@ static void note_origin(Warp *w, const Insn *i, u32 l, const Region *r, u32 offs
   o->offset[l] = offset;
 }
 
-/* Before a load: d: the shadow of the register that it loads; flag: 1 where all lanes share an address,
- * 2 where shared and global memory are looked at too, 4 where another watcher has found it written. */
+/* Whether a place in local memory belongs to a library's code: the instruction's own, or, further up, the
+ * code that called on the way to it. */
+static bool is_of_library(const Warp *w, const Insn *i, u32 at) {
+  const Frame *f = &w->frame[w->top];
+  bool library = i->flag & 8;
+  for (; at < f->local && f->parent != NO_FRAME; f = &w->frame[f->parent])
+    library = w->launch->call[f->call].library;
+  return library;
+}
+
+/* Before a load: d: the shadow of the register that it loads; flag: 1 where all lanes share an address, 2 where
+ * shared and global memory are looked at too, 4 where another watcher has found it written, 8 in a library. */
 void ptx_shadow_load(Warp *w, const Insn *i) {
   Places p = places_of(w, i);
   const Defined *d = defined_of(w);
@@ -413,7 +426,9 @@ void ptx_shadow_load(Warp *w, const Insn *i) {
     have[l] = ALL_BITS;
     if (p.lanes >> l & 1) {
       u32 at = p.at[p.same ? 0 : l];
-      if (!defined_at(d, at, i->size, 1u << l)) have[l] = local_bits(d, at, i->size, l, &from);
+      if (defined_at(d, at, i->size, 1u << l)) continue;
+      have[l] = local_bits(d, at, i->size, l, &from);
+      if (from && !(from & (FROM_MEMORY | HANDED)) && is_of_library(w, i, at)) from |= OF_LIBRARY;
     } else if (i->flag & 2 && w->lane[l] && memory_at(w, i, l, &r, &offset)) {
       have[l] = memory_bits(w, &r, offset, i->size, i->flag & 4);
       if (have[l] != mask_of(i->size)) note_origin(w, i, l, &r, offset, &from);
@@ -464,9 +479,13 @@ void ptx_shadow_stored(Warp *w, const Insn *i) {
   }
 }
 
-/* An argument or a result, whose undefined bits are at imm in the parameter area. d: its shadow. */
+/* An argument or a result, whose undefined bits are at imm in the parameter area, and OF_LIBRARY or 0 at b.
+ * d: its shadow; flag: 4 where its register is a variable of a library. */
 void ptx_shadow_give(Warp *w, const Insn *i) {
   u32 at = w->frame[w->top].params + (u32)i->imm, missing = w->mask & ~*SRC(u32, i->d);
+  u32 from = origin(w, i->d), whose = w->frame[w->top].params + i->b;
+  for (u32 m = missing; m; m &= m - 1)
+    put_param(w, first_lane(m), whose, from ? from & OF_LIBRARY : i->flag & 4 ? OF_LIBRARY : 0, PARAM_WORD);
   if (!missing && at % PARAM_WORD == 0 && i->size % PARAM_WORD == 0) {
     for (u32 k = 0; k < i->size; k += PARAM_WORD) {
       u32 *p = param_words(w, at + k);
@@ -479,10 +498,14 @@ void ptx_shadow_give(Warp *w, const Insn *i) {
 }
 void ptx_shadow_take(Warp *w, const Insn *i) {
   u32 at = w->frame[w->top].params + (u32)i->imm;
+  u32 from = 0, whose = w->frame[w->top].params + i->b;
   u64 have[LANES] = {0};
-  for (u32 m = w->mask; m; m &= m - 1)
-    have[first_lane(m)] = ~get_param(w, first_lane(m), at, i->size) | ~mask_of(i->size);
-  set_bits(w, i->d, w->mask, have, i->width, 0);
+  for (u32 m = w->mask; m; m &= m - 1) {
+    u32 l = first_lane(m);
+    have[l] = ~get_param(w, l, at, i->size) | ~mask_of(i->size);
+    if (!from && have[l] != ALL_BITS) from = HANDED | (u32)get_param(w, l, whose, PARAM_WORD);
+  }
+  set_bits(w, i->d, w->mask, have, i->width, from);
 }
 
 /* Adds the function whose stack frame holds an offset: its number + 1 as `extra`, and the address. */
@@ -534,8 +557,8 @@ static void report_origin(Warp *w, u32 from, u32 missing) {
 }
 
 /* Before a use. a: the shadow; b: the number of the use; c: a store's address when mode; flag: 1 in library
- * code, 2 where `size` bytes are only copied, and may be defined in part. A store to the thread's own local
- * memory is no use. */
+ * code, 2 where `size` bytes are only copied, and may be defined in part, 4 where the register is a variable of
+ * a library. A store to the thread's own local memory is no use. */
 void ptx_shadow_check(Warp *w, const Insn *i) {
   u32 missing = present(w, i) & ~*SRC(u32, i->a), from = origin(w, i->a);
   if (missing && i->flag & 2) missing &= ~touched(w, i->a, i->size);
@@ -550,8 +573,11 @@ void ptx_shadow_check(Warp *w, const Insn *i) {
   }
   Report r = {.kind = UNDEFINED, .pc = i->pc, .buffer = i->b, .block = w->cta->number,
               .thread = thread_of(w, first_lane(missing)), .count = (u64)__builtin_popcount(missing)};
-  if (from) add_place(w, from - 1, &r);
-  if (!from || !in_library(w, i)) report(w->worker, r);
+  bool in_place = from && !(from & HANDED);
+  if (in_place) add_place(w, (from & ~OF_LIBRARY) - 1, &r);
+  bool own = from & OF_LIBRARY || (!from && i->flag & 4);
+  if ((in_place || own) && in_library(w, i)) r.flags = IN_LIBRARY;
+  if (!own || !r.flags) report(w->worker, r);
 }
 
 const Watcher definedness_watcher = {

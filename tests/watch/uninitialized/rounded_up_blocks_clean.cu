@@ -1,0 +1,9 @@
+// launch: {"kernel": "k", "grid": [1, 1, 1], "block": [64, 1, 1], "shared": 0, "args": [["float32", 64], ["float32", 64, "out"]]}
+// expect: clean
+#include <cuda/cmath>
+extern "C" __global__ void k(const float *a, float *out) {
+  int n = 64;
+  if (a[0] > 1e9f)
+    n = 100;
+  out[threadIdx.x] = a[threadIdx.x] + cuda::ceil_div(n, 32);
+}
