@@ -34,6 +34,7 @@ from grader.simulator.diagnose.copies import (
     without_doubles,
 )
 from grader.simulator.diagnose.kernel_code import kernel_code
+from grader.simulator.diagnose.mbarriers import mbarrier_finding
 from grader.simulator.diagnose.messages import (
     BARRIER_KINDS,
     abort_finding,
@@ -275,6 +276,8 @@ class Explainer:
             finding = memory_finding(r, in_loop=in_loop, sign_hint=self.sign_hint)
         elif r.kind == c.UNDEFINED:
             finding = undefined_finding(r)
+        elif r.kind == c.MBARRIER:
+            finding = mbarrier_finding(r)
         elif r.kind in BARRIER_KINDS:
             finding = barrier_finding(r, returned=self._may_have_returned(r))
         else:

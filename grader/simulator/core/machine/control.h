@@ -8,6 +8,7 @@
 #define FUNCTION_BASE 0x050000000000ull
 #define FUNCTION_BYTES 16 /* apart: pointers to members use the lowest bit */
 enum { BAD_CALL = 1, BAD_TABLE, BAD_BARRIER, REFUSED, MANY_COPIES }; /* the `extra` of a TRAPPED report */
+enum { MBARRIER_INIT, MBARRIER_INVALIDATE, MBARRIER_MOST = (1 << 20) - 1 }; /* Insn.e of both; the largest count */
 enum { ORDER_KINDS = 8, ABREAST = 6, PATIENT = 7 }; /* a schedule's number modulo the first: see slice_of */
 enum Outcome { DONE, BLOCKED, ROTATE, STOPPED };
 

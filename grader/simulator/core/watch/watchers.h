@@ -14,6 +14,7 @@
   WATCHER(shadow)         /* before order: a barrier starts a new phase of clocks */ \
   WATCHER(definedness)                                                             \
   WATCHER(copies)                                                                  \
+  WATCHER(mbarriers)                                                               \
   WATCHER(races)                                                                   \
   WATCHER(races_reduced)                                                           \
   WATCHER(order)                                                                   \

@@ -6,11 +6,12 @@
 #include <string.h>
 #include "machine/control.h"
 #include "machine/events.h"
+#include "machine/instructions/operation.h"
 #include "machine/memory.h"
 
-enum { BITS = 20, MOST = (1 << BITS) - 1, PENDING = 2 * BITS, ALL_PENDING = (1 << 21) - 1, PHASE = 61 };
+enum { BITS = 20, MOST = MBARRIER_MOST, PENDING = 2 * BITS, ALL_PENDING = (1 << 21) - 1, PHASE = 61 };
 enum { COUNTED = 1 }; /* in Insn.flag, beside RELAXED */
-enum Op { INIT, INVALIDATE, ARRIVE, DROP, EXPECT, ARRIVE_EXPECT, COMPLETE, TEST, TEST_PARITY };
+enum Op { INIT = MBARRIER_INIT, INVALIDATE = MBARRIER_INVALIDATE, ARRIVE, DROP, EXPECT, ARRIVE_EXPECT, COMPLETE, TEST, TEST_PARITY };
 
 static u64 state(u64 expected, u64 missing, u64 pending, u64 phase) {
   return phase << PHASE | (pending & ALL_PENDING) << PENDING | missing << BITS | expected;

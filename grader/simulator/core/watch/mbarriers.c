@@ -1,0 +1,116 @@
+/* The life of mbarrier objects in shared memory, which cuda::barrier is: initialized with a count, used, and
+ * invalidated before its memory is anything else. What the PTX manual leaves undefined is reported, not what
+ * another watcher finds: reads of what was never written, and races between threads of one phase. */
+#include <stdlib.h>
+#include <string.h>
+#include "machine/control.h"
+#include "machine/instructions/operation.h"
+#include "machine/memory.h"
+#include "machine/rows.h"
+#include "watch/findings.h"
+#include "watch/shadow.h"
+
+enum { OBJECT = 8 }; /* its bytes, and its alignment */
+enum State { NOTHING, VALID, INVALIDATED, UNWRITTEN };
+/* Report.extra: enum Misuse of diagnose/mbarriers.py. */
+enum Misuse { BAD_COUNT = 1, SET_AGAIN, AFTER_INVALIDATION, NEVER_SET, PLAIN_ACCESS };
+
+/* By 8 bytes: what they are, and who initialized or invalidated them last, and in which phase. */
+typedef struct { u32 state, pc, thread, phase; } Place;
+typedef struct { Place *place; u32 valid; } Objects;
+
+static Objects *objects_of(const Cta *c) { return c->state[mbarriers_slot]; }
+static u32 places_in(const Cta *c) { return c->worker->launch->shared_bytes / OBJECT + 1; }
+
+static bool listens(const Launch *n) {
+  for (u32 b = 0; b < n->blocks; b++)
+    for (u32 k = n->block[b].first; k < n->block[b].end; k++)
+      if (n->insn[k].exec == ptx_mbarrier) return true;
+  return false;
+}
+
+static void make(Cta *c) {
+  Objects *all = c->state[mbarriers_slot] = calloc(1, sizeof *all);
+  if (all) all->place = calloc(places_in(c), sizeof(Place));
+  if (!all || !all->place) out_of_memory(c->worker);
+}
+static void discard(Cta *c) {
+  if (objects_of(c)) free(objects_of(c)->place);
+  free(objects_of(c));
+}
+static void reset(Cta *c) {
+  memset(objects_of(c)->place, 0, places_in(c) * sizeof(Place));
+  objects_of(c)->valid = 0;
+}
+
+static void report_misuse(Warp *w, const Insn *i, u32 l, u32 offset, enum Misuse why, u32 count, const Place *p) {
+  report(w->worker, (Report){.kind = MBARRIER, .flags = why == PLAIN_ACCESS && i->e ? STORE : 0, .pc = i->pc,
+                             .pc2 = p->state == NOTHING ? i->pc : p->pc, .space = SHARED, .address = offset,
+                             .size = count, .block = w->cta->number, .block2 = w->cta->number,
+                             .thread = thread_of(w, l), .thread2 = p->thread, .count = 1, .extra = why});
+}
+
+/* Whether bytes that were never an mbarrier hold data. */
+static bool is_written(const Warp *w, u32 offset) {
+  return shadow_of(w->cta)->wrote[offset >> w->launch->shared_shift] >= FIRST_PHASE << THREAD_BITS;
+}
+
+static void check_use(Warp *w, const Insn *i, u32 l, u32 offset, Place *p) {
+  if (p->state == INVALIDATED) report_misuse(w, i, l, offset, AFTER_INVALIDATION, OBJECT, p);
+  if (p->state != NOTHING) return;
+  if (is_written(w, offset)) report_misuse(w, i, l, offset, NEVER_SET, OBJECT, p);
+  else p->state = UNWRITTEN;
+}
+
+static void set(Warp *w, const Insn *i, const u32 *offset) {
+  Objects *all = objects_of(w->cta);
+  u32 phase = phase_of(w->cta);
+  for (u32 m = w->mask; m; m &= m - 1) {
+    u32 l = first_lane(m), count = SRC(u32, i->c)[l];
+    Place *p = &all->place[offset[l] / OBJECT];
+    bool init = i->e == MBARRIER_INIT;
+    if (init && (!count || count > MBARRIER_MOST)) report_misuse(w, i, l, offset[l], BAD_COUNT, count, p);
+    if (init && p->state == VALID && (p->thread == thread_of(w, l) || p->phase != phase))
+      report_misuse(w, i, l, offset[l], SET_AGAIN, OBJECT, p);
+    if (!init) check_use(w, i, l, offset[l], p);
+    all->valid += (u32)init - (p->state == VALID);
+    *p = (Place){init ? VALID : INVALIDATED, i->pc, thread_of(w, l), phase};
+  }
+}
+
+static void use(Warp *w, const Insn *i, const u32 *offset) {
+  for (u32 m = w->mask; m; m &= m - 1) {
+    u32 l = first_lane(m);
+    check_use(w, i, l, offset[l], &objects_of(w->cta)->place[offset[l] / OBJECT]);
+  }
+}
+
+static void check_plain(Warp *w, const Insn *i, const u32 *offset, u32 bytes, bool stores) {
+  const Objects *all = objects_of(w->cta);
+  Insn access = {.pc = i->pc, .e = stores};
+  for (u32 m = all->valid ? w->mask : 0; m; m &= m - 1) {
+    u32 l = first_lane(m), at = offset[l] / OBJECT, last = (offset[l] + bytes - 1) / OBJECT;
+    while (at < last && all->place[at].state != VALID) at++;
+    if (all->place[at].state == VALID) report_misuse(w, &access, l, at * OBJECT, PLAIN_ACCESS, bytes, &all->place[at]);
+  }
+}
+static void check_read(Warp *w, const Insn *i, const Region *r, const u32 *offset, u32 bytes) {
+  if (r->space == SHARED) check_plain(w, i, offset, bytes, false);
+}
+static void check_write(Warp *w, const Insn *i, const Region *r, const u32 *offset, u32 bytes) {
+  if (r->space == SHARED) check_plain(w, i, offset, bytes, true);
+}
+static void check_rows(Warp *w, const Insn *i, const Region *g, const Rows *r, bool stores) {
+  u32 offset[LANES] __attribute__((aligned(32)));
+  if (g->space != SHARED || !objects_of(w->cta)->valid) return;
+  spread(r, offset);
+  check_plain(w, i, offset, 4, stores);
+}
+static void check_read_rows(Warp *w, const Insn *i, const Region *g, const Rows *r) { check_rows(w, i, g, r, false); }
+static void check_write_rows(Warp *w, const Insn *i, const Region *g, const Rows *r) { check_rows(w, i, g, r, true); }
+
+const Watcher mbarriers_watcher = {
+    .listens = listens, .block_created = make, .block_started = reset, .block_destroyed = discard,
+    .mbarrier_set = set, .mbarrier_arrived = use, .mbarrier_tested = use,
+    .read = check_read, .read_part = check_read, .write = check_write, .atomic = check_write,
+    .read_rows = check_read_rows, .write_rows = check_write_rows};

@@ -1,0 +1,20 @@
+// launch: {"kernel": "k", "grid": [1, 1, 1], "block": [64, 1, 1], "shared": 0, "args": [["float32", 64], ["float32", 64, "out"]]}
+// expect: barrier-divergence error line 17 variable full
+
+
+#include <cuda_awbarrier_primitives.h>
+extern "C" __global__ void k(const float *a, float *out) {
+  __shared__ __mbarrier_t full;
+  __shared__ float s[64];
+  const int x = threadIdx.x;
+  if (x == 0) __mbarrier_init(&full, 64);
+  __syncthreads();
+  while (!__mbarrier_test_wait(&full, __mbarrier_arrive(&full))) break;
+  __syncthreads();
+  if (x == 0) __mbarrier_inval(&full);
+  __syncthreads();
+  s[x] = a[x];
+  auto token = __mbarrier_arrive(&full);
+  while (!__mbarrier_test_wait(&full, token)) {}
+  out[x] = s[63 - x];
+}
