@@ -52,8 +52,16 @@ FEW_ORDERS = (5, 6, 8)
 ORDER_STEPS = 2_000_000
 """The most warp instructions in the usual order of a launch that is run in other orders unasked."""
 
+ORDER_SHARE = 8
+"""A run in another order may take this many times the steps of the usual one."""
+
 ORDERS_SHARE, ORDERS_STEPS = 2, 1_000_000
 """These runs together take at most so many times the steps of the usual one, and so many more."""
+
+
+def most_of_one(usual: int, of_a_block: int, launch: Launch) -> int:
+    """The warp instructions of one run in another order, beside `usual` ones."""
+    return min(of_a_block * prod(launch.grid), ORDER_SHARE * usual + ORDER_STEPS // 10)
 
 
 def most_steps(usual: int) -> int:

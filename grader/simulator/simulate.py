@@ -23,15 +23,7 @@ from numpy.typing import NDArray
 from grader import dataclass
 from grader.compile.launch_limits import launch_bounds_error, launch_error, theoretical_occupancy
 from grader.compile.program import Kernel, Program
-from grader.launch import (
-    Array,
-    Arrays,
-    Finding,
-    Launch,
-    Trace,
-    WorkMeasure,
-    unpack_launches,
-)
+from grader.launch import Array, Arrays, Finding, Launch, Trace, WorkMeasure, unpack_launches
 from grader.simulator.core.bindings import COUNT_DISTINCT, COUNT_FOREIGN, LANE_MISSING, core
 from grader.simulator.core.run import Limits, Machine, Raw
 from grader.simulator.counters import access_table, counted_values, launch_counters, line_counters
@@ -52,6 +44,7 @@ from grader.simulator.schedules import (
     ORDER_STEPS,
     chosen_orders,
     found_in_order,
+    most_of_one,
     most_steps,
     order_findings,
     sample_trace,
@@ -79,9 +72,6 @@ class Variant:
     machine: Machine
     counts: bool
 
-
-ORDER_SHARE = 8
-"""A run in another order may take this many times the steps of the usual one."""
 
 LEAST_SECONDS = 0.05
 """What a run may take when the launch has used up its time."""
@@ -248,13 +238,11 @@ class _Simulation:
     def with_other_orders(self, trace: Trace, schedules: int) -> Trace:
         """Add what watchers find in other orders, and with `schedules` outputs that differ."""
         variants, kernel = self.variants(), self.kernel
-        if isinstance(variants, Finding) or kernel is None:
-            return trace
+        assert not isinstance(variants, Finding) and kernel is not None  # the launch ended
         small = self.usual.steps <= ORDER_STEPS and not trace.errors
         asked = chosen_orders([v.machine for v in variants]) if small else ()
         usual, others, findings = self.steps[0], list[Raw](), trace.findings
-        most = ORDER_SHARE * usual + ORDER_STEPS // 10
-        most = min(self.limits.steps * prod(self.launch.grid), most)
+        most = most_of_one(usual, self.limits.steps, self.launch)
         left = schedules * most if schedules else most_steps(usual)
         for schedule in range(1, schedules + 1) if schedules else asked:
             if left < usual and not schedules:
@@ -262,14 +250,11 @@ class _Simulation:
             limits = replace(self.left(), schedule=schedule, steps=max(min(most, left), 1))
             raw, found, _ = self.run(variants if schedules else variants[:1], limits)
             findings = merge_findings(findings, found_in_order(raw, found))
-            others.append(raw)
-            left -= raw.steps
+            left, others = left - raw.steps, [*others, raw]
         if schedules:
             names = tuple(p.name for p in kernel.parameters)
-            differing = order_findings(self.usual, others, self.launch, names)
-            findings += tuple(
-                replace(f, file=self.program.file, line=kernel.line) for f in differing
-            )
+            differ = order_findings(self.usual, others, self.launch, names)
+            findings += tuple(replace(f, file=self.program.file, line=kernel.line) for f in differ)
         return replace(trace, findings=findings)
 
     def accesses(self) -> NDArray[np.void]:

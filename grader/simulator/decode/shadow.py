@@ -9,7 +9,6 @@ Not uses are a store of values that are defined in part, a store to local memory
 or a result that the other function may ignore: programs copy values that they never use. What such
 a store leaves undefined in memory counts as never written. The shadow of an argument or a result
 goes to the other function with it, behind it in the parameter area (`Frame.shadows`).
-
 A library may read a variable of its own that it never set, and not use what it computes from it: in
 its code that is no finding. What it returns so, and what it is given, is.
 

@@ -101,10 +101,9 @@ class Explainer:
         Args:
             doubts: which reports to leave out.
         """
-        reports = [self._report(r) for r in self.raw.reports]
+        reports = without_library_elements([self._report(r) for r in self.raw.reports])
         reports = [r for r in reports if doubts is None or not doubts(r)]
         reports = without_library_races(reports, self.image, self.raw.shared.offset(RESERVED))
-        reports = without_library_elements(reports)
         reports = [r for r in reports if not (r.kind == c.LOST_UPDATE and self._stores_for(r.pc))]
         if any(r.kind in (c.DIVERGENCE, c.DEADLOCK, c.WARP_STUCK) for r in reports):
             # released from such a barrier, threads miss others too
