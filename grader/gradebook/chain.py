@@ -15,13 +15,16 @@ import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime
+from functools import cache
 from typing import Any
 
 from sqlalchemy import (
+    URL,
     ColumnElement,
     Connection,
     Select,
     Table,
+    TextClause,
     select,
     text,
     type_coerce,
@@ -189,6 +192,7 @@ def _raw(table: Table, names: Iterable[str]) -> list[ColumnElement[Any]]:
     return [type_coerce(table.c[name], NullType()).label(f"{table.name}_{name}") for name in names]
 
 
+@cache
 def _rows(kind: str) -> Select[Any]:
     """Select the recorded values of a table's rows, each after its primary key."""
     table = metadata.tables[kind]
@@ -198,6 +202,13 @@ def _rows(kind: str) -> Select[Any]:
         return select(*[*key, *columns])
     joined = grade.outerjoin(attempt, attempt.c.id == grade.c.attempt)
     return select(*[*key, *columns, *_raw(attempt, _GRADED)]).select_from(joined)
+
+
+@cache
+def _rows_text(kind: str, database: str) -> TextClause:
+    """Return the text of `_rows`: each engine would make it anew, in half the time of a check."""
+    dialect = URL.create(database).get_dialect()
+    return text(str(_rows(kind).compile(dialect=dialect())))
 
 
 def _row_digest(connection: Connection, row: RowKey) -> str:
@@ -302,7 +313,7 @@ def _disagreements(connection: Connection, records: Mapping[RowKey, str]) -> Ite
     """Yield the rows that differ from their record, have none, or are gone."""
     left = dict(records)
     for kind, key in _KEYS.items():
-        for row in connection.execute(_rows(kind)):
+        for row in connection.execute(_rows_text(kind, connection.dialect.name)):
             name: RowKey = (kind, *row[: len(key)])
             record = left.pop(name, None)
             if record is None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 import pytest
@@ -40,14 +41,22 @@ def postgresql_gradebook(postgresql_server: str) -> Iterator[str]:
         yield "gradebook"
 
 
+@pytest.fixture(scope="session")
+def postgresql_copy(
+    postgresql_server: str, postgresql_gradebook: str
+) -> Callable[[], AbstractContextManager[str]]:
+    """Gives the URL of an empty gradebook, until the block ends."""
+    return lambda: copied(postgresql_server, f"copy{next(NUMBERS)}", postgresql_gradebook)
+
+
 @pytest.fixture(params=KINDS)
 def url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
     """An empty gradebook of each kind; a file that does not exist is one."""
     if request.param == "sqlite":
         yield str(tmp_path / "course.db")
         return
-    folder, template = map(request.getfixturevalue, ("postgresql_server", "postgresql_gradebook"))
-    with copied(folder, f"copy{next(NUMBERS)}", template) as where:
+    copy: Callable[[], AbstractContextManager[str]] = request.getfixturevalue("postgresql_copy")
+    with copy() as where:
         yield where
 
 

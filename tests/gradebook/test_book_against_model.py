@@ -6,7 +6,7 @@ import itertools
 import shutil
 import tempfile
 from collections.abc import Callable, Generator
-from contextlib import closing
+from contextlib import AbstractContextManager, closing, nullcontext
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -213,22 +213,20 @@ class Model(RuleBasedStateMachine):
         self.audited = now
 
 
-def books(postgresql: Callable[[], str] | None, made: type[Gradebook] = Gradebook) -> Opened:
+def books(
+    copy: Callable[[], AbstractContextManager[str]] | None, made: type[Gradebook] = Gradebook
+) -> Opened:
     """Empty gradebooks without end: copies of one, for making the tables takes half a second."""
     with tempfile.TemporaryDirectory() as folder:
         first = Path(folder) / "first.db"
         open_gradebook(str(first)).close()
         for number in itertools.count():
-            url = str(Path(folder) / f"{number}.db")
-            if postgresql:
-                url = postgresql()
-                open_gradebook(url).close()
-            else:
-                shutil.copyfile(first, url)
-            clock = Clock()
-            database = connect(url)
-            yield made(database, clock), clock
-            database.close()
+            file = str(Path(folder) / f"{number}.db")
+            with copy() if copy else nullcontext(shutil.copyfile(first, file)) as url:
+                clock = Clock()
+                database = connect(url)
+                yield made(database, clock), clock
+                database.close()
 
 
 def run(opened: Opened, runs: int, steps: int) -> None:
@@ -249,8 +247,10 @@ def test_sqlite_does_what_the_model_does() -> None:
         run(opened, runs=20, steps=25)
 
 
-def test_postgresql_does_what_the_model_does(postgresql: Callable[[], str]) -> None:
-    with closing(books(postgresql)) as opened:
+def test_postgresql_does_what_the_model_does(
+    postgresql_copy: Callable[[], AbstractContextManager[str]],
+) -> None:
+    with closing(books(postgresql_copy)) as opened:
         run(opened, runs=5, steps=25)
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from sqlalchemy import text
+from sqlalchemy.sql.compiler import SQLCompiler
 
 from grader.faults import LabFault, MachineFault
 from grader.gradebook.book import Gradebook, open_gradebook
@@ -45,6 +46,22 @@ def test_any_file_name(tmp_path: Path, folder: str) -> None:
     open_gradebook(str(path)).close()
     assert path.stat().st_size > 0
     assert [found.name for found in (tmp_path / folder).iterdir()] == ["course.db"]
+
+
+def test_a_query_of_the_check_is_made_once_and_not_at_each_opening(
+    url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    open_gradebook(url).close()
+    made: list[object] = []
+    visit = SQLCompiler.visit_select
+
+    def counted(self: SQLCompiler, select: object, *args: object, **options: object) -> object:
+        made.append(select)
+        return visit(self, select, *args, **options)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(SQLCompiler, "visit_select", counted)
+    open_gradebook(url).close()
+    assert len(made) <= 2, "the lines of the audit; PostgreSQL's tables"
 
 
 def test_a_gradebook_is_its_owners_alone(tmp_path: Path) -> None:
