@@ -9,6 +9,7 @@ import ast
 import re
 import shutil
 import subprocess
+import sys
 import tomllib
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -258,3 +259,11 @@ def test_no_binary_file_is_tracked() -> None:
     texts = [path for path in files if path.is_file()]
     assert len(texts) > 1000
     assert [path.name for path in texts if b"\0" in path.read_bytes()] == []
+
+
+def test_the_package_under_test_is_as_users_run_it() -> None:
+    """Pytest rewrites the assertions of the packages whose plugins it finds by itself."""
+    modules = [module for name, module in sys.modules.items() if name.split(".")[0] == "grader"]
+    loaders = {type(module.__loader__).__name__ for module in modules}
+    assert "SourceFileLoader" in loaders
+    assert "AssertionRewritingHook" not in loaders
