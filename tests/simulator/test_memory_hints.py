@@ -188,7 +188,7 @@ ALONE = {
     "invalid/constant_written": "write to `table` (128 bytes), which is constant",
     "uninitialized/padding_hashed": "the padding behind `p.c` is used",
     "uninitialized/shuffled_by_name": "Give the variable that is passed to `__shfl_xor_sync`",
-    "uninitialized/result_of_a_lambda": "Return a value on every path through the lambda.",
+    "uninitialized/result_of_a_lambda": "on every path through the lambda, and assign to what it",
 }
 
 

@@ -120,7 +120,8 @@ def _undefined_result(name: str, *, own: bool) -> tuple[str, str]:
         own, function = True, "the function that a pointer leads to"
     why = f"the result of {function} is used, and was never given a value"
     if own:
-        return why, f"Return a value on every path through {function}."
+        hint = f"Return a value on every path through {function}"
+        return why, f"{hint}, and assign to what it returns (a variable, a member) before."
     return why, (
         f"Give all arguments of {function} a value before the call, and use its result only in "
         "threads that it returns one to."
