@@ -54,6 +54,7 @@ from grader.simulator.decode.memory import (
     space_of,
 )
 from grader.simulator.decode.operands import Operands, address, vector
+from grader.simulator.decode.printed import printed_stores
 from grader.simulator.ptx.constants import integer
 from grader.simulator.ptx.debug_info import LocalVariables
 from grader.simulator.ptx.model import TYPE_BYTES, Function, Instruction
@@ -72,8 +73,7 @@ _BYTES = 16
 _BITS_BYTES = 8 + 8 * 32
 """The size of a shadow: the lanes, and where the value comes from. One with the bits of each lane
 begins at an odd multiple of 8, any other at an even one."""
-_STORE = 64
-"""In the flag of a check of bounds, as in a report."""
+_STORE = 64  # in the flag of a check of bounds, as in a report
 _LIBRARY, _IN_PART, _OWN = 1, 2, 4
 """The flags of a check: code of a library; values that are defined in part are only copied; the
 register is a variable of a library. The last one is also a flag of what is handed over."""
@@ -106,11 +106,8 @@ def make_shadows(
     handed = use.handed(f, functions)
     if not undefined and not (local and local.accesses) and not use.follows and not handed:
         return None
-    used = used_arguments(f, functions)
-    made = Shadows(f, undefined, o, shadowed, used, local, handed, follows=use.follows)
-    if local and variables:
-        made.objects = indexed_objects(f, variables)
-    return made
+    more = used_arguments(f, functions), local, handed, variables
+    return Shadows(f, undefined, o, shadowed, *more, follows=use.follows)
 
 
 class Shadows:
@@ -125,6 +122,7 @@ class Shadows:
         used_arguments: frozenset[Piece],
         local: LocalAccesses | None,
         handed: frozenset[int],
+        variables: LocalVariables | None,
         *,
         follows: bool,
     ) -> None:
@@ -132,9 +130,8 @@ class Shadows:
         self.accesses = local.accesses if local else frozenset()
         self.uniform = local.uniform if local else frozenset()
         self.follows = follows
-        none: frozenset[int] = frozenset()
-        followed, copied = moving_loads(f) if follows or local else (none, none)
-        self.followed, self.copied_words = followed if follows else none, copied
+        followed, copied = moving_loads(f) if follows or local else (frozenset(), frozenset())
+        self.followed, self.copied_words = followed if follows else frozenset(), copied
         in_memory = local.loaded if local else frozenset()
         self.from_memory = self.followed | self.copied_words
         self.handed = handed
@@ -153,7 +150,8 @@ class Shadows:
             shadowed.append(f.registers[name])
         self.scratch = self.allocate(bits=False)
         self.copies, self.using = copy_groups(f, self.at), using_stores(f)
-        self.objects: dict[int, tuple[int, int]] = {}
+        self.objects = indexed_objects(f, variables) if local and variables else {}
+        self.printed = printed_stores(f, variables)
 
     def allocate(self, *, bits: bool) -> int:
         """The place of a new shadow."""
@@ -163,7 +161,7 @@ class Shadows:
 
     def before(self, i: Instruction, pc: int) -> list[Insn]:
         """The checks of what `i` uses and the shadows of what it writes, which run before it."""
-        written, moves = [name for name in targets(i) if name in self.at], id(i) in self.moves
+        written, moves = [n for n in targets(i) if n in self.at], id(i) in self.moves
         used = [] if moves else [n for n in dict.fromkeys(sources(i)) if n in self.at]
         insns = list(self.checks(i, used))
         if id(i) in self.objects:
@@ -234,7 +232,9 @@ class Shadows:
         where = [n for n in _REGISTER.findall(i.operands[0]) if n in self.at]
         yield from map(self.check, where)
         space, values = space_of(parts), vector(i.operands[1])
-        if space == PARAM:
+        if id(i) in self.printed:
+            yield from map(self.check, filter(self.at.__contains__, values))
+        elif space == PARAM:
             for v, p in pieces(i):
                 if v in self.at and p in self.used_arguments:
                     yield self.check(v, _IN_PART, p[2])

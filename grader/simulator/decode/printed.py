@@ -1,0 +1,52 @@
+"""Which stores give `printf` its arguments.
+
+The compiler stores them one behind the other in the frame, where no variable of the source is,
+directly before it calls `vprintf` with their address. That function reads them, and its code is no
+part of the module: so the stores are the uses of what is printed.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from grader.simulator.decode.operands import address_or_none
+from grader.simulator.ptx.constants import integer
+from grader.simulator.ptx.debug_info import LocalVariables
+from grader.simulator.ptx.model import Function, Instruction
+
+_NAME = re.compile(r"[$%A-Za-z_][$%\w@]*")
+_NUMBER = re.compile(r"\d+")
+
+
+def printed_stores(f: Function, variables: LocalVariables | None) -> frozenset[int]:
+    """The stores, by id, of what `printf` prints."""
+    frame = next((v.name for v in f.variables if v.space == "local"), "")
+    printed: set[int] = set()
+    stored: list[tuple[int, int]] = []
+    given: dict[str, str] = {}
+    starts = set(f.labels.values())
+    for at, i in enumerate(f.body):
+        if at in starts:
+            stored.clear()
+        head, *rest = i.op.split(".")
+        if head == "call":
+            first = _first_argument(given, i)
+            printed.update(key for key, offset in stored if first is not None and offset >= first)
+            stored.clear()
+        elif head == "st" and "param" in rest:
+            given[address_or_none(i.operands[0])[0]] = i.operands[1]
+        elif head == "st" and len(i.operands) == 2:
+            base, offset = address_or_none(i.operands[0])
+            if base in ("%SP", "%SPL") and not (variables and variables.at(frame, offset)):
+                stored.append((id(i), offset))
+        elif head == "add" and i.operands[1] == "%SP" and _NUMBER.fullmatch(i.operands[2]):
+            given[i.operands[0]] = i.operands[2]
+    return frozenset(printed)
+
+
+def _first_argument(given: Mapping[str, str], call: Instruction) -> int | None:
+    """The offset in the frame of the first argument of `printf`; None for any other call."""
+    names = _NAME.findall(call.operands[-1]) if "vprintf" in call.operands else []
+    offset = given.get(given.get(names[1], "")) if len(names) == 2 else None
+    return None if offset is None else integer(offset)
