@@ -29,13 +29,13 @@ from grader.simulator.core.run import Limits, Machine, Raw
 from grader.simulator.counters import access_table, counted_values, launch_counters, line_counters
 from grader.simulator.decode.instructions import NotSimulated, refused_attribute, with_call
 from grader.simulator.decode.module import decode
+from grader.simulator.diagnose.aborts import not_simulated
 from grader.simulator.diagnose.confirmation import (
     merge_findings,
     run_with_passers,
     synchronizations,
 )
 from grader.simulator.diagnose.findings import Explainer
-from grader.simulator.diagnose.messages import not_simulated
 from grader.simulator.exchange import pack_traces, too_large, too_much_static, unpack_program
 from grader.simulator.ptx.model import Location, Module, PtxError, TooLarge
 from grader.simulator.ptx.parser import parse

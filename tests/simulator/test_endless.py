@@ -145,3 +145,52 @@ def test_verdict_is_that_of_the_orbit(
     trace = run(ORBITS, *given, threads=40)
     endless = not all(ends(*pair, a, c, mask) for pair in pairs)
     assert [NEVER_CHANGES in finding.message for finding in timeouts(trace)] == [True] * endless
+
+
+WAITS = """
+__device__ bool ended(unsigned bar, unsigned parity) {{
+    int done;
+    asm volatile("{{.reg .pred p; mbarrier.try_wait.parity.shared.b64 p, [%1], %2; "
+                 "selp.s32 %0, 1, 0, p;}}" : "=r"(done) : "r"(bar), "r"(parity) : "memory");
+    return done;
+}}
+extern "C" __global__ void k(int* out, int n)
+{{
+    __shared__ unsigned long long bar;
+    unsigned at = (unsigned)__cvta_generic_to_shared(&bar);
+    if (threadIdx.x == 0) asm volatile("mbarrier.init.shared.b64 [%0], %1;" ::"r"(at), "r"(n));
+    __syncthreads();
+    {}
+    out[threadIdx.x] = 1;
+}}
+"""
+ARRIVE = 'asm volatile("mbarrier.arrive.shared.b64 _, [%0];" ::"r"(at) : "memory"); '
+EXPECT = (
+    'if (threadIdx.x == 0) asm volatile("mbarrier.arrive.expect_tx.shared.b64 _, [%0], 64;" '
+    '::"r"(at) : "memory"); '
+)
+STANDSTILLS = {
+    "too many expected": (ARRIVE + "while (!ended(at, 0)) ;", 65, "64 of 65 arrivals"),
+    "the next phase": (ARRIVE + "while (!ended(at, 0)) ; while (!ended(at, 1)) ;", 64, "0 of 64"),
+    "no copy": (EXPECT + "while (!ended(at, 0)) ;", 1, "no copy brings 64 bytes"),
+    "a flag": ("volatile int* f = out; while (f[1] == 0) ;", 1, "wait for others in loops"),
+}
+"""Bodies of a kernel whose threads wait forever, the barrier's count, and words of the finding."""
+
+
+@pytest.mark.parametrize("name", STANDSTILLS)
+def test_a_wait_that_no_thread_can_end_is_found_soon(name: str) -> None:
+    body, count, words = STANDSTILLS[name]
+    trace = run(compiled(WAITS.format(body)), zeros(64), Scalar("n", count, "int32"))
+    assert [words in finding.message for finding in timeouts(trace)] == [True]
+
+
+def test_a_wait_for_a_slow_thread_is_none_without_end() -> None:
+    """Nothing changes for long, while one warp computes in registers what it arrives after."""
+    body = (
+        "int i = 1; if (threadIdx.x == 40) for (int j = 0; j < 200000; ++j) i = i * 5 + j; "
+        f"if (i != 7) {{ {ARRIVE} }} while (!ended(at, 0)) ;"
+    )
+    trace = run(compiled(WAITS.format(body)), zeros(64), Scalar("n", 64, "int32"))
+    assert trace.ended
+    assert timeouts(trace) == []

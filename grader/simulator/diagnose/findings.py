@@ -16,6 +16,7 @@ from grader.simulator.core.memory import GRID_REGISTERS, RESERVED
 from grader.simulator.core.run import Raw
 from grader.simulator.decode.memory import GLOBAL, LOCAL, SHARED
 from grader.simulator.decode.module import Image
+from grader.simulator.diagnose.aborts import abort_finding
 from grader.simulator.diagnose.confirmation import (
     LAMBDA,
     explained,
@@ -37,7 +38,6 @@ from grader.simulator.diagnose.kernel_code import kernel_code
 from grader.simulator.diagnose.mbarriers import mbarrier_finding
 from grader.simulator.diagnose.messages import (
     BARRIER_KINDS,
-    abort_finding,
     barrier_finding,
     in_library,
     memory_finding,

@@ -29,13 +29,6 @@ from grader.simulator.ptx.debug_info import PADDING
 _NULL_PAGE = 4096
 """Bytes: an address below this is an element of a null pointer."""
 
-_TRAPS = {
-    1: "a call through a pointer that is not a function",
-    2: "a switch jumps outside its table",
-    3: "a barrier number or thread count that the hardware does not support",
-    5: "more than 65,536 asynchronous copies of one warp wait to complete",
-}
-
 
 def memory_finding(r: Report, *, in_loop: bool = False, sign_hint: str = "") -> Finding:
     """The finding of an invalid access or of a read of uninitialized memory.
@@ -324,59 +317,3 @@ def in_library(message: str, via: str) -> str:
     if not via:
         return message
     return f"{message}, in {f'the header {via}' if '.' in via else f'the library function `{via}`'}"
-
-
-def not_simulated(what: str) -> Finding:
-    """The finding of an instruction or attribute that is not simulated; `what` names it."""
-    hint = "Run it on a GPU: grader check ... --on gpu"
-    return Finding("missing-feature", "error", f"not simulated: {what}", hint=hint)
-
-
-_TIMEOUTS = {
-    (c.LIMIT, 0): (
-        "the simulation reached its time limit while the kernel was running this line",
-        "Check that the loop ends for every thread. If it does, launch fewer threads or a smaller "
-        "problem.",
-    ),
-    (c.TIMEOUT, 0): (
-        "the kernel does not end: it was still running this line when it reached its limit",
-        "Check that the condition of the loop becomes false for every thread.",
-    ),
-    (c.TIMEOUT, 1): (
-        "the kernel does not end: nothing that the condition of this loop depends on changes",
-        "Change a variable of the condition in each pass, so that every thread leaves the loop.",
-    ),
-    (c.STANDSTILL, 0): (
-        "deadlock: the kernel does not end: all threads that remain wait for others in loops",
-        "Let all threads take locks in the same order, and none wait for one that waits for it.",
-    ),
-}
-"""By the report's kind and `extra`: what ended the launch, and the hint."""
-
-
-def abort_finding(r: Report) -> Finding:
-    """The finding of what ended the launch early: a limit, an assertion or a trap."""
-    if timeout := _TIMEOUTS.get((r.kind, r.extra)):
-        return Finding("timeout", "error", timeout[0], hint=timeout[1])
-    if r.kind == c.ASSERTION:
-        condition = f"`{r.target.element}` " if r.target.element else ""
-        return Finding(
-            "launch-failure",
-            "error",
-            f"assertion {condition}failed (cudaErrorAssert)",
-            hint="Find out why the condition is false: the assertion aborted the launch here.",
-        )
-    if r.kind == c.TRAPPED and r.target.element:
-        return not_simulated(r.target.element)
-    if r.kind == c.TRAPPED and r.target.space == "grid":
-        return Finding(
-            "launch-failure",
-            "error",
-            "grid.sync() waits for the other blocks, but this launch is not cooperative",
-            hint="Write `cooperative: true` beside the grid in LAUNCH.yaml or lab.yaml, or end the "
-            "kernel there and do the rest in a second launch.",
-        )
-    what = _TRAPS.get(r.extra, "the kernel executed a trap instruction")
-    return Finding(
-        "launch-failure", "error", what, hint="Correct this line: it aborted the launch."
-    )

@@ -96,12 +96,20 @@ Cta *new_cta(Worker *k) {
   return c;
 }
 
+/* A warp that waits for a phase of an mbarrier, if one does: what it waits for is known. */
+static u32 first_to_name(const Cta *c, u32 kind) {
+  for (u32 k = 0; kind == STANDSTILL && k < c->warps; k++)
+    if (c->warp[k].tested) return k;
+  return 0;
+}
+
 /* Ends the launch with a fault at the basic block that the first warp would run next, or, when all
  * warps wait, at the place where one waits. */
 void abort_cta(Cta *c, u32 kind) {
   Warp *waiting = c->warp;
-  for (u32 k = 0; k < c->warps; k++) {
-    Warp *w = &c->warp[k];
+  u32 first = first_to_name(c, kind);
+  for (u32 x = 0; x < c->warps; x++) {
+    Warp *w = &c->warp[(first + x) % c->warps];
     if (w->waits && !waiting->waits) waiting = w;
     for (u32 f = w->frames; f-- > 0;) {
       const Frame *fr = &w->frame[f];
@@ -156,6 +164,15 @@ static u32 warp_in_turn(const Cta *c, u32 x, u32 round) {
   if (!schedule) return x;
   return (r & 1 ? c->warps - 1 - x + r / 2 % c->warps : x + r / 2 % c->warps) % c->warps;
 }
+/* Whether all warps of a block wait in loops for what none of them does; of blocks that wait for each other all
+ * must: see launch.c. */
+static bool stands_still(Cta *c) {
+  const Launch *n = c->worker->launch;
+  if (!n->exact || n->may_wait) return false;
+  watch_repetition(c);
+  return repeats_itself(c);
+}
+
 /* Runs a block until it is done, stops, or has used its time slice. */
 enum Outcome run_cta(Worker *k, Cta *c, u64 slice) {
   const Launch *n = k->launch;
@@ -181,6 +198,7 @@ enum Outcome run_cta(Worker *k, Cta *c, u64 slice) {
     c->time += longest; /* the warps ran at the same time */
     if (turning) {
       if (waiting) release_barriers(c); /* of some threads: others may wait in a loop for what these do next */
+      if (stands_still(c)) { abort_cta(c, STANDSTILL); return STOPPED; }
       if (c->steps > until || (c->timed && n->may_wait)) return ROTATE;
       continue;
     }

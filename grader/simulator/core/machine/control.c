@@ -132,7 +132,7 @@ void start_warp(Warp *w, u32 function) {
   w->frames = w->arena_used = w->waits = w->exited = w->turns = w->picks = 0;
   w->steps = w->clock_steps = w->clock_reads = w->waited = 0;
   start_loop_watch(w);
-  w->repetition.change = w->signature = 0;
+  w->repetition.change = w->signature = w->tested = 0;
   memset(w->ran, 0, sizeof w->ran);
   /* What a variable without a value holds must not depend on the block that this worker ran before. */
   if (w->local) memset(w->local, 0, (size_t)LANES * w->local_room);

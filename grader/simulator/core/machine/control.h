@@ -59,6 +59,7 @@ void track_copies(Warp *w, const Insn *i, const u32 *barrier);
 /* mbarrier.c */
 void complete_transaction(Warp *w, const Insn *i, u64 barrier, u32 bytes);
 s32 pending_bytes(const Cta *c, u32 offset);
+void counts_of(const Cta *c, u32 offset, u32 *expected, u32 *missing);
 
 /* clock.c: the simulated cycles of a warp in its turn so far */
 u64 turn_cycles(const Warp *w);

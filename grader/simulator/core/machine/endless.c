@@ -6,9 +6,9 @@
  * registers of addresses are compared as well, so that a loop that will leave an array is not ended
  * before it does. Lanes that never leave a loop no longer run; the block ends when no other can.
  *
- * Threads that wait for each other in loops are found in other orders than the usual one: while nothing
- * changes that another warp may notice, each warp comes to a state that it was in before, and each of its
- * lanes that can run has run since. Then all of them repeat the same forever. */
+ * Threads that wait for each other in loops: while nothing changes that another warp may notice, each warp comes
+ * to a state that it was in before, and each of its lanes that can run has run since. Then all of them repeat the
+ * same forever. */
 #include <stdlib.h>
 #include <string.h>
 #include "machine/control.h"
@@ -128,8 +128,9 @@ bool abort_endless(Cta *c) {
   return false;
 }
 
-/* Looks begin after so many turns of blocks in which nothing changed; more state than this is not compared. */
-enum { QUIET = 64, MOST_STATE = 1 << 18 };
+/* Looks begin after so many turns of blocks in which nothing changed, in the usual order, where turns are long, after
+ * fewer; more state than this is not compared. */
+enum { QUIET = 64, QUIET_USUALLY = 4, MOST_STATE = 1 << 18 };
 
 /* What decides what a warp does next, but for memory that others may change. */
 typedef struct { u32 frames, waits, exited, arena, local, params; } Extent;
@@ -196,7 +197,7 @@ void watch_repetition(Cta *c) {
   Worker *k = c->worker;
   if (k->change != k->changes) k->quiet = 0;
   k->change = k->changes;
-  if (k->quiet < QUIET) { k->quiet++; return; }
+  if (k->quiet < (k->launch->schedule ? QUIET : QUIET_USUALLY)) { k->quiet++; return; }
   for (u32 x = 0; x < c->warps; x++) {
     Warp *w = &c->warp[x];
     Repetition *r = &w->repetition;

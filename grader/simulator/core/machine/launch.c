@@ -96,7 +96,7 @@ static void run_in_order(Worker *k) {
         abort_cta(resident[at], TIMEOUT);
         o = STOPPED;
       }
-      if (o == ROTATE && n->schedule) {
+      if (o == ROTATE) {
         watch_repetition(resident[at]);
         if (next == n->block_count && repeats_itself(resident[at]) && all_repeat(resident, busy)) {
           abort_cta(resident[at], STANDSTILL);

@@ -42,9 +42,25 @@ static void report_image_fault(Warp *w, const Insn *i, u32 lane, u32 number, u32
                              .thread = thread_of(w, lane), .address = at, .count = 1});
 }
 
+/* The mbarrier that a warp waits for forever. `extra`: the missing arrivals, of `size`; where none is missing,
+ * BYTES_MISSING, and `size` is the bytes that copies have not brought, negative where they brought too many. */
+enum { AT_MBARRIER = 1 };
+#define BYTES_MISSING (1u << 31)
+static void add_mbarrier(const Warp *w, Report *r) {
+  u32 offset = w->tested - 1, expected, missing;
+  counts_of(w->cta, offset, &expected, &missing);
+  r->space = SHARED;
+  r->address = offset;
+  r->flags = AT_MBARRIER;
+  r->size = missing ? expected : (u32)pending_bytes(w->cta, offset);
+  r->extra = missing ? missing : BYTES_MISSING;
+}
+
 static void report_fault(Warp *w, u32 kind, u32 pc, u32 extra) {
-  report(w->worker, (Report){.kind = kind, .pc = pc, .block = w->cta->number, .extra = extra,
-                             .thread = thread_of(w, w->mask ? first_lane(w->mask) : 0), .count = 1});
+  Report r = {.kind = kind, .pc = pc, .block = w->cta->number, .extra = extra,
+              .thread = thread_of(w, w->mask ? first_lane(w->mask) : 0), .count = 1};
+  if (kind == STANDSTILL && w->tested) add_mbarrier(w, &r);
+  report(w->worker, r);
 }
 
 static void report_assertion(Warp *w, const Insn *i, u64 text) {

@@ -51,7 +51,10 @@ static void one_lane(Warp *w, const Insn *i, u32 l, u32 offset, u8 *p, u32 *done
   memcpy(p, &now, 8);
   if (i->count && i->e < TEST) DST(u64, i->d)[l] = old;
   if (i->e >= ARRIVE && i->e < TEST && now >> PHASE != old >> PHASE) announce_mbarrier_completed(w, offset);
-  if (i->e < TEST || !completed(i, w, now, l)) return;
+  if (i->e < TEST) return;
+  bool over = completed(i, w, now, l);
+  w->tested = over ? 0 : offset + 1;
+  if (!over) return;
   *done |= 1u << l;
   announce_mbarrier_passed(w, i, l, offset);
 }
@@ -138,4 +141,12 @@ s32 pending_bytes(const Cta *c, u32 offset) {
   memcpy(&now, c->shared + offset, sizeof now);
   u32 bytes = (u32)(now >> PENDING & ALL_PENDING);
   return bytes > ALL_PENDING / 2 ? (s32)bytes - (ALL_PENDING + 1) : (s32)bytes;
+}
+
+/* The arrivals that a phase expects, and those of them that are still missing. */
+void counts_of(const Cta *c, u32 offset, u32 *expected, u32 *missing) {
+  u64 now;
+  memcpy(&now, c->shared + offset, sizeof now);
+  *expected = (u32)(now & MOST);
+  *missing = (u32)(now >> BITS & MOST);
 }
