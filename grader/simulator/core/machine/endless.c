@@ -128,9 +128,9 @@ bool abort_endless(Cta *c) {
   return false;
 }
 
-/* Looks begin after so many turns of blocks in which nothing changed, in the usual order, where turns are long, after
- * fewer; more state than this is not compared. */
-enum { QUIET = 64, QUIET_USUALLY = 4, MOST_STATE = 1 << 18 };
+/* Looks begin after so many turns of blocks in which nothing changed, where turns are long after fewer; more state
+ * than this is not compared. */
+enum { QUIET = 64, LONG_QUIET = 4, MOST_STATE = 1 << 18 };
 
 /* What decides what a warp does next, but for memory that others may change. */
 typedef struct { u32 frames, waits, exited, arena, local, params; } Extent;
@@ -197,7 +197,7 @@ void watch_repetition(Cta *c) {
   Worker *k = c->worker;
   if (k->change != k->changes) k->quiet = 0;
   k->change = k->changes;
-  if (k->quiet < (k->launch->schedule ? QUIET : QUIET_USUALLY)) { k->quiet++; return; }
+  if (k->quiet < (k->launch->schedule || k->launch->may_wait ? QUIET : LONG_QUIET)) { k->quiet++; return; }
   for (u32 x = 0; x < c->warps; x++) {
     Warp *w = &c->warp[x];
     Repetition *r = &w->repetition;
