@@ -194,3 +194,13 @@ def test_a_wait_for_a_slow_thread_is_none_without_end() -> None:
     trace = run(compiled(WAITS.format(body)), zeros(64), Scalar("n", 64, "int32"))
     assert trace.ended
     assert timeouts(trace) == []
+
+
+def test_a_wait_that_reads_clocks_names_the_barrier_at_the_limit() -> None:
+    """Time passes, so that no repetition is proven: the limit says what was waited for."""
+    body = ARRIVE + "long long since = clock64(); while (!ended(at, 0) && clock64() >= since) ;"
+    launch = Launch("k", (1, 1, 1), (64, 1, 1), (zeros(64), Scalar("n", 65, "int32")))
+    (trace,) = simulate(compiled(WAITS.format(body)), [launch], limit=3.0)
+    (found,) = timeouts(trace)
+    assert "time limit while threads waited for `bar`: 64 of 65 arrivals" in found.message
+    assert "smaller problem" not in found.hint

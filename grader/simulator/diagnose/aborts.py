@@ -45,11 +45,11 @@ _TIMEOUTS = {
 
 
 _AT_MBARRIER, _BYTES_MISSING = 1, 1 << 31
-"""In the flags and in `extra` of a STANDSTILL report: see core/watch/faults.c."""
+"""In the flags and in `extra` of a STANDSTILL or LIMIT report: see core/watch/faults.c."""
 
 
 def _endless_wait(r: Report) -> Finding:
-    """The finding of a wait for a phase of an mbarrier that no thread will end."""
+    """The finding of a wait for a phase of an mbarrier that did not end; proven or not."""
     name = f"`{r.target.name}`" if r.target.name else "an mbarrier"
     if r.extra & _BYTES_MISSING:
         bytes_ = r.bytes - (1 << 32) if r.bytes >> 31 else r.bytes
@@ -66,10 +66,12 @@ def _endless_wait(r: Report) -> Finding:
             "that all of these threads arrive, and that the parity or token of the wait is that of "
             "the phase."
         )
+    proven = f"deadlock: threads wait for {name}, and no thread that runs can end the wait"
+    limit = f"the simulation reached its time limit while threads waited for {name}"
     return Finding(
         "timeout",
         "error",
-        f"deadlock: threads wait for {name}, and no thread that runs can end the wait: {state}",
+        f"{proven if r.kind == c.STANDSTILL else limit}: {state}",
         space="shared",
         variable=r.target.name,
         hint=fix,
@@ -78,7 +80,7 @@ def _endless_wait(r: Report) -> Finding:
 
 def abort_finding(r: Report) -> Finding:
     """The finding of what ended the launch early: a limit, an assertion or a trap."""
-    if r.kind == c.STANDSTILL and r.flags & _AT_MBARRIER:
+    if r.kind in (c.STANDSTILL, c.LIMIT) and r.flags & _AT_MBARRIER:
         return _endless_wait(r)
     if timeout := _TIMEOUTS.get((r.kind, r.extra)):
         return Finding("timeout", "error", timeout[0], hint=timeout[1])

@@ -98,7 +98,7 @@ Cta *new_cta(Worker *k) {
 
 /* A warp that waits for a phase of an mbarrier, if one does: what it waits for is known. */
 static u32 first_to_name(const Cta *c, u32 kind) {
-  for (u32 k = 0; kind == STANDSTILL && k < c->warps; k++)
+  for (u32 k = 0; (kind == STANDSTILL || kind == LIMIT) && k < c->warps; k++)
     if (c->warp[k].tested) return k;
   return 0;
 }

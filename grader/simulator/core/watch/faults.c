@@ -42,7 +42,7 @@ static void report_image_fault(Warp *w, const Insn *i, u32 lane, u32 number, u32
                              .thread = thread_of(w, lane), .address = at, .count = 1});
 }
 
-/* The mbarrier that a warp waits for forever. `extra`: the missing arrivals, of `size`; where none is missing,
+/* The mbarrier that a warp waits for when the launch ends. `extra`: the missing arrivals, of `size`; where none is missing,
  * BYTES_MISSING, and `size` is the bytes that copies have not brought, negative where they brought too many. */
 enum { AT_MBARRIER = 1 };
 #define BYTES_MISSING (1u << 31)
@@ -59,7 +59,7 @@ static void add_mbarrier(const Warp *w, Report *r) {
 static void report_fault(Warp *w, u32 kind, u32 pc, u32 extra) {
   Report r = {.kind = kind, .pc = pc, .block = w->cta->number, .extra = extra,
               .thread = thread_of(w, w->mask ? first_lane(w->mask) : 0), .count = 1};
-  if (kind == STANDSTILL && w->tested) add_mbarrier(w, &r);
+  if ((kind == STANDSTILL || kind == LIMIT) && w->tested) add_mbarrier(w, &r);
   report(w->worker, r);
 }
 
