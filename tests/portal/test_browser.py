@@ -125,7 +125,9 @@ def sign_in(driver: webdriver.Chrome, course: Served, email: str) -> None:
     driver.find_element(By.CSS_SELECTOR, "form.stack button").click()
     until(lambda: email in course.links)
     driver.get(f"http://127.0.0.1:{course.port}/{course.links.pop(email)}")
+    asked = driver.current_url
     driver.find_element(By.CSS_SELECTOR, "form.stack button").click()
+    until(lambda: driver.current_url != asked)  # else the next page could end the request
 
 
 def picture(driver: webdriver.Chrome, name: str) -> None:
