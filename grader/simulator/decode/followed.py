@@ -1,5 +1,6 @@
 """Which values are followed to their use, instead of being checked where they are loaded.
 
+Programs load ahead of the condition that discards the value: a merge reads one key behind the last.
 The first write to a bit field reads its undefined neighbors, and the copy of a struct reads its
 padding. The loads of both are followed: what they load is defined bit by bit, is merged by masks
 and copied by stores, and only a use of an undefined bit is a mistake.
@@ -8,7 +9,7 @@ and copied by stores, and only a use of an undefined bit is a mistake.
 from __future__ import annotations
 
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
 
@@ -70,7 +71,8 @@ def followed_loads(f: Function) -> frozenset[int]:
     """The loads, by id, from shared or global memory whose value is followed to its use.
 
     Their value is stored or masked and not used otherwise. They load a bit field with its
-    neighbors, or are one of several loads that copy a struct or vector.
+    neighbors, or are one of several loads that copy a struct or vector. Or the value goes to a
+    variable that has another value on another path, and may be discarded there.
     """
     return moving_loads(f)[0]
 
@@ -87,8 +89,12 @@ def moving_loads(f: Function) -> tuple[frozenset[int], frozenset[int]]:
             uses[name].append(i)
     groups: dict[Key, list[Instruction]] = defaultdict(list)
     followed: set[int] = set()
+    written = Counter(name for i in f.body for name in targets(i))
     for key, i in _memory_accesses(f, "ld"):
         users = list(_users(uses, vector(i.operands[0])))
+        if any(_chooses(u, written) for u, _ in users):
+            followed.add(id(i))
+            continue
         if not all(passes_on(u) or is_store for u, is_store in users):
             continue
         width = TYPE_BYTES.get(i.op.split(".")[-1], 0)
@@ -104,6 +110,12 @@ def moving_loads(f: Function) -> tuple[frozenset[int], frozenset[int]]:
         elif not members[0].op.split(".")[-1].startswith(("f", "bf")):
             copied.add(id(members[0]))
     return frozenset(followed), frozenset(copied)
+
+
+def _chooses(i: Instruction, written: Mapping[str, int]) -> bool:
+    """Whether an instruction selects a value, or moves it to where another one may be instead."""
+    head = i.op.split(".")[0]
+    return head == "selp" or (head == "mov" and any(written[name] > 1 for name in targets(i)))
 
 
 def drop_dead_elements(f: Function) -> None:
