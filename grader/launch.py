@@ -151,10 +151,11 @@ Argument = Array | Scalar | Packed | Texture
 class Launch:
     """One kernel launch.
 
-    `shared` is the dynamic shared memory in bytes. `globals` sets `__constant__` and `__device__`
-    variables by name before the launch. `name` identifies the case in reports. The blocks of a
-    `cooperative` launch run at the same time and may wait for each other with grid.sync(). The last
-    `hidden` arguments are no parameters: they are what structures and textures refer to.
+    `shared` is the dynamic shared memory in bytes, more than 48 KiB where it is `large_shared`.
+    `globals` sets `__constant__` and `__device__` variables by name before the launch. `name`
+    identifies the case in reports. The blocks of a `cooperative` launch run at the same time and
+    may wait for each other with grid.sync(). The last `hidden` arguments are no parameters: they
+    are what structures and textures refer to.
     """
 
     kernel: str
@@ -166,6 +167,7 @@ class Launch:
     name: str = ""
     cooperative: bool = False
     hidden: int = 0
+    large_shared: bool = False
 
     @property
     def parameters(self) -> tuple[Argument, ...]:
@@ -185,12 +187,12 @@ def pack_launches(launches: Sequence[Launch]) -> tuple[list[Any], Arrays]:
         args = [_packed(a, f"{k}.{j}", arrays) for j, a in enumerate(launch.args)]
         for name, value in launch.globals.items():
             arrays[f"{k}.g.{name}"] = np.ascontiguousarray(value)
-        own = {f: getattr(launch, f) for f in _PLAIN_FIELDS}
+        own = {f: getattr(launch, f) for f in _PLAIN}
         rows.append({**own, "args": args, "globals": list(launch.globals)})
     return rows, arrays
 
 
-_PLAIN_FIELDS = ("kernel", "grid", "block", "shared", "name", "cooperative", "hidden")
+_PLAIN = ("kernel", "grid", "block", "shared", "name", "cooperative", "hidden", "large_shared")
 
 
 def _packed(a: Argument, key: str, arrays: Arrays) -> dict[str, Any]:
@@ -229,7 +231,7 @@ def unpack_launches(rows: Sequence[Any], arrays: Mapping[str, NDArray[Any]]) -> 
     """Return the launches that `pack_launches` converted."""
     launches = []
     for k, row in enumerate(rows):
-        own = {f: row[f] for f in _PLAIN_FIELDS}
+        own = {f: row[f] for f in _PLAIN}
         own |= {axes: tuple(row[axes]) for axes in ("grid", "block")}
         args = tuple(_unpacked(a, arrays) for a in row["args"])
         values = {name: arrays[f"{k}.g.{name}"] for name in row["globals"]}

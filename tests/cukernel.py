@@ -84,6 +84,7 @@ class Case:
             self.globals,
             cooperative=self.options.get("cooperative") == "yes",
             hidden=len(self.hidden),
+            large_shared=self.options.get("large_shared") == "yes",
         )
 
     def add_object(self, role: str, name: str, kind: str, words: str, text: str | None) -> None:

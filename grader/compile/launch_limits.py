@@ -28,6 +28,10 @@ from grader.launch import (
 
 MAX_THREADS, MAX_BLOCK, MAX_GRID = 1024, (1024, 1024, 64), (2**31 - 1, 65535, 65535)
 MAX_SHARED = 48 << 10
+MAX_LARGE_SHARED = max(device.shared_per_block for device in MULTIPROCESSOR_LIMITS.values())
+"""After cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes), on the
+GPUs with the most: 227 KiB. A GPU with less refuses the attribute."""
+
 REGISTERS = 64 << 10
 """32-bit registers of a multiprocessor, which is also the limit of one block."""
 
@@ -134,13 +138,8 @@ def exceeded_limit(launch: Launch, kernel: Kernel) -> ExceededLimit | None:
             f"a grid of {_times(launch.grid)} blocks (cudaErrorInvalidConfiguration)",
             f"a grid has at least one block and at most {_times(MAX_GRID)}",
         )
-    if static + launch.shared > MAX_SHARED:
-        return ExceededLimit(
-            "shared",
-            f"{static} bytes of static and {launch.shared} of dynamic shared memory "
-            "(cudaErrorInvalidValue)",
-            f"a block has {MAX_SHARED} bytes of shared memory in all",
-        )
+    if static + launch.shared > (MAX_LARGE_SHARED if launch.large_shared else MAX_SHARED):
+        return _shared_limit(static, launch)
     if len(launch.parameters) != len(kernel.parameters):
         return ExceededLimit(
             "args",
@@ -152,6 +151,20 @@ def exceeded_limit(launch: Launch, kernel: Kernel) -> ExceededLimit | None:
         if isinstance(texture, Texture) and (refused := refused_texture(texture, launch)):
             return ExceededLimit("args", *refused, index)
     return None
+
+
+def _shared_limit(static: int, launch: Launch) -> ExceededLimit:
+    """How a launch exceeds the limit of shared memory, and what allows more."""
+    limit = f"a block has {MAX_SHARED} bytes of shared memory in all"
+    if launch.large_shared:
+        limit = f"a block has at most {MAX_LARGE_SHARED} bytes of shared memory in all"
+    elif static + launch.shared <= MAX_LARGE_SHARED:
+        limit += (
+            "; where the program sets cudaFuncAttributeMaxDynamicSharedMemorySize first, write "
+            "`large_shared: true` beside `shared`"
+        )
+    what = f"{static} bytes of static and {launch.shared} of dynamic shared memory"
+    return ExceededLimit("shared", f"{what} (cudaErrorInvalidValue)", limit)
 
 
 def refused_texture(texture: Texture, launch: Launch) -> tuple[str, str] | None:

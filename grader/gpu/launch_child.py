@@ -30,6 +30,7 @@ from numpy.typing import NDArray
 
 from grader import dataclass
 from grader.gpu.buffers import GUARD, POISONS, with_guard_bands
+from grader.gpu.functions import kernel_of, load_module
 from grader.gpu.session import (
     TextureObjects,
     allocate,
@@ -37,7 +38,6 @@ from grader.gpu.session import (
     error_state,
     kernel_arguments,
     leak,
-    load_module,
     set_variables,
     wait_for,
 )
@@ -169,7 +169,7 @@ class _Attempt:
         try:
             objects = TextureObjects(self.cuda, self.launch, addresses)
             module = load_module(self.cuda, self.cubin, cooperative=self.launch.cooperative)
-            function = module.get_function(self.symbol)
+            function = kernel_of(self.cuda, module, self.symbol, self.launch)
             set_variables(self.cuda, module, self.launch.globals)
             with _capture_stdout() as text:
                 seconds = self._timed(function, addresses | objects.handles)
@@ -334,7 +334,8 @@ def _launch_observed(cuda: Any, module: Any, one: Launch, symbol: str, limit: fl
     set_variables(cuda, module, one.globals)
     stop = cuda.Event()
     try:
-        module.get_function(symbol)(*arguments, block=one.block, grid=one.grid, shared=one.shared)
+        kernel = kernel_of(cuda, module, symbol, one)
+        kernel(*arguments, block=one.block, grid=one.grid, shared=one.shared)
         stop.record()
         if not wait_for(stop, limit):
             os._exit(HUNG_EXIT)

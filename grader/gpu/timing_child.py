@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 
 from grader import dataclass
 from grader.gpu.buffers import GUARD, POISONS, draw_moves, with_guard_bands
+from grader.gpu.functions import kernel_of, load_module
 from grader.gpu.peaks import measure_peaks
 from grader.gpu.session import (
     allocate,
@@ -31,7 +32,6 @@ from grader.gpu.session import (
     context,
     error_state,
     leak,
-    load_module,
     reset_persisting_l2,
     set_variables,
     wait_for,
@@ -327,5 +327,6 @@ def _timed_kernel(
         else np.uintp(int(buffers.held[k]) + GUARD)
         for k, a in enumerate(launch.args)
     ]
-    function = module.get_function(symbol).prepare([value.dtype for value in values])
+    kernel = kernel_of(cuda, module, symbol, launch)
+    function = kernel.prepare([value.dtype for value in values])
     return TimedKernel(function, launch, tuple(values))

@@ -221,8 +221,9 @@ def _launch(lab: Lab, probe: Probe) -> Launch:
     if probe.geometry is None:
         return launch
     grid, block, shared = launch_shape(lab, case, probe.geometry)
-    together = probe.geometry.cooperative
-    return replace(launch, grid=grid, block=block, shared=shared, cooperative=together)
+    own = replace(launch, grid=grid, block=block, shared=shared)
+    geometry = probe.geometry
+    return replace(own, cooperative=geometry.cooperative, large_shared=geometry.large_shared)
 
 
 def _read_probe(probe: Probe, launch: Launch, trace: Trace) -> Number:

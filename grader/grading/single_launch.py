@@ -123,6 +123,8 @@ def run_launch(
     check_arguments(kernel, launch_file)
     progress("run", 2, 2)
     launch = launch_of(kernel, launch_file)
+    if allows_large_shared(submission.text, kernel.name):
+        launch = replace(launch, large_shared=True)
     check_launch_limits(launch, kernel, launch_file, options.on)
     run = partial(
         run_all,
@@ -144,6 +146,16 @@ def run_launch(
         np.savez_compressed(held, accesses=trace.accesses)
         write_atomically(table, held.getvalue())
     return LaunchResult(kernel.name, trace, save_outputs(trace, launch_file, out), program.seconds)
+
+
+_COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.S)
+
+
+def allows_large_shared(text: str, kernel: str) -> bool:
+    """Whether the host code of a program sets cudaFuncAttributeMaxDynamicSharedMemorySize."""
+    calls = re.findall(r"\bcudaFuncSetAttribute\s*\(([^;]*)", _COMMENT.sub(" ", text))
+    name = re.compile(rf"\b{re.escape(kernel)}\b")
+    return any("MaxDynamicSharedMemorySize" in call and name.search(call) for call in calls)
 
 
 def with_simulation(gpu: Trace, simulate: Callable[[], tuple[Trace, ...]]) -> Trace:

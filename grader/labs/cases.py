@@ -148,8 +148,8 @@ def _launch(
     args = tuple(_argument(lab, case, a, shapes, inputs) for a in lab.arguments)
     grid, block, shared = launch_shape(lab, case, geometry)
     variables = {v.name: inputs[v.name] for v in lab.globals}
-    kernel, together = lab.kernels[0].name, geometry.cooperative
-    return Launch(kernel, grid, block, args, shared, variables, case.name, together)
+    own = Launch(lab.kernels[0].name, grid, block, args, shared, variables, case.name)
+    return replace(own, cooperative=geometry.cooperative, large_shared=geometry.large_shared)
 
 
 def _dim3(axes: Sequence[str | int], dims: Mapping[str, int]) -> Dim3:

@@ -140,12 +140,14 @@ class Geometry:
     """The grid and block of a launch, 1 to 3 expressions each, and its dynamic shared bytes.
 
     `cooperative`: whether its blocks may wait for each other with grid.sync().
+    `large_shared`: whether the kernel may have more dynamic shared memory than 48 KiB.
     """
 
     grid: tuple[str | int, ...]
     block: tuple[str | int, ...]
     shared: str | int = 0
     cooperative: bool = False
+    large_shared: bool = False
 
 
 @dataclass(frozen=True)

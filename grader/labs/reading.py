@@ -285,7 +285,8 @@ def _kernel(kernel: schema.Kernel) -> KernelSpec:
 
 
 def _geometry(launch: schema.Launch) -> Geometry:
-    return Geometry(launch.grid, launch.block, launch.shared, launch.cooperative)
+    together, large = launch.cooperative, launch.large_shared
+    return Geometry(launch.grid, launch.block, launch.shared, together, large)
 
 
 def _arguments(model: schema.LabModel) -> tuple[ArgumentSpec, ...]:
@@ -373,9 +374,7 @@ def _question(name: str, spec: schema.Question, where: str) -> Question:
 
 def _probe(run: schema.Run, case: str) -> Probe:
     launch = run.launch
-    geometry = (
-        Geometry(launch.grid, launch.block, launch.shared, launch.cooperative) if launch else None
-    )
+    geometry = _geometry(launch) if launch else None
     case = run.case or case
     if run.element is not None:
         name, *index = run.element

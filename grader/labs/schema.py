@@ -97,6 +97,7 @@ class Launch(Strict):
     block: Axes
     shared: Expression = 0
     cooperative: bool = False
+    large_shared: bool = False
 
 
 class Baseline(Strict):

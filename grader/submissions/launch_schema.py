@@ -172,5 +172,6 @@ class LaunchModel(Strict):
     block: Axes
     shared: Annotated[StrictInt, Field(ge=0, lt=1 << 31)] = 0
     cooperative: StrictBool = False
+    large_shared: StrictBool = False
     args: tuple[ArgumentModel, ...] = ()
     globals: dict[str, str] = Field(default_factory=dict)

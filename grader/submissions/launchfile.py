@@ -5,6 +5,7 @@
     block: [16, 16]
     shared: 0                 # dynamic shared bytes
     cooperative: false        # whether grid.sync() may be used
+    large_shared: false       # whether the program allows more than 48 KiB (cudaFuncSetAttribute)
     args:                     # in the kernel's order
       - {in: a.npy}
       - {inout: b.npy, save: b_after.npy}
@@ -83,6 +84,7 @@ class LaunchFile:
     saves: Mapping[int, str]
     globals: Mapping[str, NDArray[Any]]
     cooperative: bool = False
+    large_shared: bool = False
     hidden: int = 0
     structures: Mapping[int, np.dtype[Any]] = field(default_factory=dict)
 
@@ -107,6 +109,7 @@ class LaunchFile:
             self.shared,
             self.globals,
             cooperative=self.cooperative,
+            large_shared=self.large_shared,
             hidden=self.hidden,
         )
 
@@ -144,6 +147,7 @@ def read_launch(path: Path) -> LaunchFile:
         block=_dim3(model.block),
         shared=model.shared,
         cooperative=model.cooperative,
+        large_shared=model.large_shared,
         arguments=arguments,
         saves={names[name]: a.save for _, name, a in _every(model) if a.save},
         globals={

@@ -33,6 +33,8 @@ def launch(grid: Dim3 = (1, 1, 1), block: Dim3 = (32, 1, 1), shared: int = 0) ->
         (launch(grid=(1, 1, 0)), "a grid of 1 x 1 x 0 blocks"),
         (launch(shared=47 << 10), ""),
         (launch(shared=(47 << 10) + 1), "1024 bytes of static and 48129 of dynamic shared"),
+        (replace(launch(shared=226 << 10), large_shared=True), ""),
+        (replace(launch(shared=(226 << 10) + 1), large_shared=True), "231425 of dynamic shared"),
         (Launch("k", (1, 1, 1), (1, 1, 1), ()), "0 arguments for 1 parameters"),
     ],
 )

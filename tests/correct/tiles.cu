@@ -160,3 +160,12 @@ extern "C" __global__ void median(const unsigned char *x, unsigned char *y) {
       if (v[k] < v[i]) { unsigned char o = v[i]; v[i] = v[k]; v[k] = o; }
   y[r0 * 16 + c0] = v[4];
 }
+// kernel large_shared grid 1 block 256 shared 229376 large_shared yes
+// out o int32 = 57343 - np.arange(256)
+// 224 KiB of dynamic shared memory, after cudaFuncSetAttribute.
+extern "C" __global__ void large_shared(int *o) {
+  extern __shared__ int large[];
+  for (int i = threadIdx.x; i < 57344; i += blockDim.x) large[i] = i;
+  __syncthreads();
+  o[threadIdx.x] = large[57343 - threadIdx.x];
+}

@@ -16,10 +16,11 @@ from grader.faults import MachineFault, StudentFault
 from grader.gpu import devices, launches, peaks, process, timing
 from grader.gpu.buffers import GUARD, guard_byte
 from grader.gpu.devices import Device, Toolkit, same_model_devices
+from grader.gpu.functions import CooperativeModule, kernel_of
 from grader.gpu.launch_child import Outcome
 from grader.gpu.nvcc import _compile_fault
 from grader.gpu.process import DeviceInfo, device_info
-from grader.gpu.session import CooperativeModule, kernel_arguments
+from grader.gpu.session import kernel_arguments
 from grader.launch import Array, Launch, Scalar
 from grader.sandbox.call import Reply, SandboxFailure
 
@@ -176,6 +177,7 @@ class RecordingDriver:
     def __init__(self, refuses: int = 0) -> None:
         self.refuses, self.parameters = refuses, list[bytes]()
         self.geometry: tuple[int, ...] = ()
+        self.attribute: tuple[int, int] | None = None
 
     def cuModuleLoadData(self, out: Any, cubin: bytes) -> int:
         return 0
@@ -187,6 +189,10 @@ class RecordingDriver:
         ctypes.cast(out, ctypes.POINTER(ctypes.c_char_p))[0] = f"error {code}".encode()
         return 0
 
+    def cuFuncSetAttribute(self, function: Any, number: int, value: int) -> int:
+        self.attribute = (number, value)
+        return self.refuses
+
     def cuLaunchCooperativeKernel(self, function: Any, *given: Any) -> int:
         *geometry, stream, places = given
         assert stream is None
@@ -197,6 +203,11 @@ class RecordingDriver:
 
 class FakeCuda:
     """Stands for PyCUDA."""
+
+    class function_attribute:
+        """The enumeration CUfunction_attribute."""
+
+        MAX_DYNAMIC_SHARED_SIZE_BYTES = 8
 
     class LogicError(Exception):
         """CUDA refused a call."""
@@ -211,6 +222,19 @@ def test_cooperative_launch_gives_each_parameter_to_the_driver() -> None:
     function(*arguments, block=one.block, grid=one.grid, shared=one.shared)
     assert driver.geometry == (4, 2, 1, 64, 1, 1, 16)
     assert driver.parameters == [struct.pack("<Q", 0x7F0000001000), struct.pack("<i", -2)]
+
+
+@pytest.mark.parametrize("large", [False, True])
+def test_kernel_may_have_the_large_shared_memory_of_its_launch(large: bool) -> None:
+    one = Launch("k", (1, 1, 1), (64, 1, 1), (), shared=1 << 16, large_shared=large)
+    driver = RecordingDriver()
+    kernel_of(FakeCuda, CooperativeModule(FakeCuda, driver, b"cubin"), "k", one)
+    assert driver.attribute == ((8, 1 << 16) if large else None)
+    driver.refuses = 1
+    module = CooperativeModule(FakeCuda, driver, b"cubin")
+    if large:
+        with pytest.raises(FakeCuda.LogicError, match="cuFuncSetAttribute failed: error 1"):
+            kernel_of(FakeCuda, module, "k", one)
 
 
 def test_refused_cooperative_launch_raises_the_drivers_text() -> None:

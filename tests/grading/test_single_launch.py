@@ -12,7 +12,7 @@ import pytest
 from grader.faults import LabFault, MachineFault
 from grader.grading import single_launch
 from grader.grading.cases import RunOptions
-from grader.grading.single_launch import run_launch, with_simulation
+from grader.grading.single_launch import allows_large_shared, run_launch, with_simulation
 from grader.launch import Finding, Trace
 from grader.submissions.files import read_submission
 from grader.submissions.launchfile import read_launch
@@ -99,3 +99,20 @@ def test_both_backends_run_only_with_auto(
     made = run_launch(file, asked, RunOptions("gpu", threads=1), tmp_path, with_simulator=watched)
     assert [f.kind for f in made.trace.errors] == kinds
     assert made.trace.backend == "gpu"
+
+
+MOST = "cudaFuncAttributeMaxDynamicSharedMemorySize"
+
+
+@pytest.mark.parametrize(
+    ("text", "large"),
+    [
+        (f"cudaFuncSetAttribute(k, {MOST}, n);", True),
+        (f"cudaFuncSetAttribute((void*)k<4>,\n {MOST}, n);", True),
+        (f"cudaFuncSetAttribute(other, {MOST}, n); k(1);", False),
+        (f"// cudaFuncSetAttribute(k, {MOST}, n);", False),
+        ("cudaFuncSetAttribute(k, cudaFuncAttributePreferredSharedMemoryCarveout, 50);", False),
+    ],
+)
+def test_host_code_that_allows_a_kernel_more_shared_memory(text: str, large: bool) -> None:
+    assert allows_large_shared(f"int main() {{ {text} }}", "k") == large
