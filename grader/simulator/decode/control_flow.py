@@ -290,11 +290,23 @@ def _copies(
     return out
 
 
+def orders_threads(parts: list[str]) -> bool:
+    """Whether an instruction is a fence between threads.
+
+    A proxy fence orders the accesses of its own thread by different ways to memory. It has no
+    effect between threads unless it acquires or releases as well.
+    """
+    if parts[:2] in (["fence", "proxy"], ["membar", "proxy"]):
+        return not {"acquire", "release"}.isdisjoint(parts)
+    return parts[0] in ("membar", "fence")
+
+
 def fence(i: Instruction, known: Known) -> Insn | None:
     """Decode a fence, which watch/order.c orders accesses by; None for any other instruction."""
-    name = i.op.split(".")[0]
+    name, *_ = parts = i.op.split(".")
+    if name in ("membar", "fence") and not orders_threads(parts):
+        return Insn("nop")
     if name in ("membar", "fence"):
-        parts = i.op.split(".")
         flag = scope_of(parts) | (FENCE_SC if name == "membar" or "sc" in parts else 0)
         return Insn("fence", flag=flag) if known("fence") else Insn("nop")
     return None

@@ -32,6 +32,7 @@ from grader.simulator.decode.control_flow import (
     builtin_of,
     call_builtin,
     fence,
+    orders_threads,
     parameter_frame,
     reachable_functions,
     terminator,
@@ -323,7 +324,7 @@ class _Decoder:
         image, parts = self.image, op.split(".")
         if parts[0] in _EXACT or "mbarrier" in parts:
             image.exact = True
-        if parts[0] in ("membar", "fence"):
+        if orders_threads(parts):
             image.sync |= memory.HAS_FENCES
         if memory.is_noncoherent(parts) and image.shadowed is not None:  # the optimizer adds some
             image.sync |= memory.HAS_NONCOHERENT
