@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from grader.launch import Array, Dim3, Finding, Launch, Trace
 from grader.simulator.core.bindings import LIMIT, TIMEOUT
 from grader.simulator.core.run import Machine, Raw
-from grader.simulator.decode.memory import HAS_NONCOHERENT
+from grader.simulator.decode.memory import HAS_CHECKS, HAS_ORDERS, HAS_UPDATES
 
 SAMPLE_KINDS = frozenset(
     {"race", "lost-update", "invalid-access", "uninitialized-read", "barrier-divergence"}
@@ -76,10 +76,20 @@ def chosen_orders(machines: Sequence[Machine]) -> Sequence[int]:
         machines: the variants; in the last one, if it is the optimized one, an atomic on global
             memory whose result is unused is a `red`.
     """
-    if communicates(machines):
+    if communicates(machines) or any(m.image.sync & HAS_CHECKS for m in machines):
         return ORDERS
+    if updates(machines):
+        return FEW_ORDERS
     drawn = [op for op in machines[-1].image.ops if op.startswith("atom.") and ".global." in op]
     return FEW_ORDERS if len(drawn) > 1 else ()
+
+
+def updates(machines: Sequence[Machine]) -> bool:
+    """Whether a thread writes to a place what it made of what it read there, by an atomic.
+
+    Only inlined code shows it: both variants are run in other orders.
+    """
+    return any(machine.image.sync & HAS_UPDATES for machine in machines)
 
 
 def communicates(machines: Sequence[Machine]) -> bool:
@@ -95,7 +105,7 @@ def communicates(machines: Sequence[Machine]) -> bool:
     images = [machine.image for machine in machines]
     if any(image.waits or "free" in image.runtime for image in images):
         return True
-    orders = any(image.may_wait and image.sync & ~HAS_NONCOHERENT for image in images)
+    orders = any(image.may_wait and image.sync & HAS_ORDERS for image in images)
     ops = images[-1].ops
     first = next((at for at, op in enumerate(ops) if op.startswith("red.")), len(ops))
     acquires = any(op.startswith(("membar", "fence")) for op in ops[first:])

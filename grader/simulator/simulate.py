@@ -49,6 +49,7 @@ from grader.simulator.schedules import (
     order_findings,
     sample_trace,
     sampled_blocks,
+    updates,
 )
 
 TIMEOUT_SHARE = 4
@@ -239,8 +240,9 @@ class _Simulation:
         """Add what watchers find in other orders, and with `schedules` outputs that differ."""
         variants, kernel = self.variants(), self.kernel
         assert not isinstance(variants, Finding) and kernel is not None  # the launch ended
-        small = self.usual.steps <= ORDER_STEPS and not trace.errors
-        asked = chosen_orders([v.machine for v in variants]) if small else ()
+        machines, small = [v.machine for v in variants], self.usual.steps <= ORDER_STEPS
+        asked = chosen_orders(machines) if small and not trace.errors else ()
+        tried = variants if schedules or updates(machines) else variants[:1]
         usual, others, findings = self.steps[0], list[Raw](), trace.findings
         most = most_of_one(usual, self.limits.steps, self.launch)
         left = schedules * most if schedules else most_steps(usual)
@@ -248,7 +250,7 @@ class _Simulation:
             if left < usual and not schedules:
                 break
             limits = replace(self.left(), schedule=schedule, steps=max(min(most, left), 1))
-            raw, found, _ = self.run(variants if schedules else variants[:1], limits)
+            raw, found, _ = self.run(tried, limits)
             findings = merge_findings(findings, found_in_order(raw, found))
             left, others = left - raw.steps, [*others, raw]
         if schedules:

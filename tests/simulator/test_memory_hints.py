@@ -14,7 +14,7 @@ import pytest
 from grader.compile.program import Parameter, Program
 from grader.compile.source import compile_source
 from grader.launch import Array, Dim3, Finding, Launch, Scalar
-from grader.simulator.diagnose.sizes import signed_parameter_hint, tile_size_hint
+from grader.simulator.diagnose.kernel_code import signed_parameter_hint, tile_size_hint
 from grader.simulator.simulate import simulate
 from tests.simulator.test_watch import WATCH, trace
 

@@ -105,6 +105,18 @@ extern "C" __global__ void two_tickets(int* out) {
     int first = atomicAdd(&counts[0], 1), second = atomicAdd(&counts[1], 1);
     out[first] = second;
 }
+extern "C" __global__ void tested_then_drawn(int* out) {
+    if (*(volatile int*)&counts[0] < 4) out[atomicAdd(&counts[0], 1)] = 1;
+}
+extern "C" __global__ void updated_in_two_steps(int* out) {
+    __shared__ int sum;
+    if (threadIdx.x == 0) sum = 0;
+    __syncthreads();
+    int seen = atomicAdd(&sum, 0);
+    atomicExch(&sum, seen + 1);
+    __syncthreads();
+    out[threadIdx.x] = sum;
+}
 extern "C" __global__ void ticket(int* out) { out[atomicAdd(&counts[0], 1)] = 1; }
 extern "C" __global__ void flag(int* out) {
     if (threadIdx.x == 0) out[blockIdx.x] = *(volatile int*)&lock;
@@ -129,8 +141,12 @@ def test_only_kernels_that_see_others_at_work_run_in_other_orders() -> None:
         "fence_after_counting",
         "flag",
         "spins",
+        "tested_then_drawn",
     }
-    assert {name for name, orders in asked.items() if orders == FEW_ORDERS} == {"two_tickets"}
+    assert {name for name, orders in asked.items() if orders == FEW_ORDERS} == {
+        "two_tickets",
+        "updated_in_two_steps",
+    }
 
 
 LOOKS = b"""\

@@ -218,12 +218,12 @@ def _followers(blocks: list[Block]) -> dict[int, int]:
 def _must_not_merge(first: Block, then: Block) -> bool:
     """Whether two blocks must remain apart.
 
-    An indirect call is executed again for its other targets, alone. Two reads of a clock within
-    one block would measure no time.
+    An indirect call is executed again for its other targets, alone. Two reads of a clock in one
+    block would measure no time. Other threads may run before the end of an update.
     """
-    if then.end.kind == CALL and then.end.call is not None and then.end.call.callee is None:
-        return True
-    return any(insn.exec in _CLOCKS for insn in (*first.insns, *then.insns))
+    apart = then.end.kind == CALL and then.end.call is not None and then.end.call.callee is None
+    insns = first.insns + then.insns
+    return apart or any(x.exec in _CLOCKS or (x.used and x.exec[:2] != "ld") for x in insns)
 
 
 def _joined(chain: list[Block]) -> Block:

@@ -65,6 +65,7 @@ from grader.simulator.decode.peephole import (
     written_once,
 )
 from grader.simulator.decode.shadow import Shadows, make_shadows
+from grader.simulator.decode.updates import SYNC_SHIFT, USED_SHIFT, WRITES, memory_roles
 from grader.simulator.ptx.debug_info import LocalVariables
 from grader.simulator.ptx.model import (
     Function,
@@ -113,8 +114,7 @@ class Image:
         may_wait: whether blocks may wait for each other.
         exact: whether finer orders than full barriers occur, such as fences and atomics.
         sync: what the code orders accesses with: HAS_... of decode/memory.py.
-        waits: whether a loop waits for the value of a strong load or atomic.
-        runtime: the functions of the device runtime that it calls.
+        waits, runtime: whether a loop waits for a strong read; functions of the runtime it calls.
         refused: by program counter, the instructions of libraries that end a launch: not simulated.
         shadowed: the PTX types of the registers with a shadow; None without shadows.
         sections: the text of the debug sections.
@@ -142,8 +142,7 @@ class Image:
 MAX_STACK = 512 << 10
 """Bytes of local memory of a thread: CUDA C++ Programming Guide, compute capabilities."""
 
-_ATOMICS = ("atom", "red")
-_STRONG = {"volatile", "relaxed", "acquire", "release", "mmio"}
+_STRONG = {*sync.STRONG_READS, "release"}
 _EXACT = {"atom", "red", "membar", "fence", "mbarrier"}
 
 
@@ -228,14 +227,15 @@ class _Decoder:
 
     def blocks(self, f: Function, o: Operands) -> list[Block]:
         """The basic blocks of the function in the preferred order."""
-        roles = sync.strong_roles(f, self.functions)
+        roles = memory_roles(f, self.functions)
         self.roles = {id(f.body[at]): role for at, role in roles.items()}
         by_index: dict[int, list[str]] = {}
         for label, at in f.labels.items():
             by_index.setdefault(at, []).append(label)
         raw, where = [Block([], End())], {}
         for at, i in enumerate(f.body):
-            if at in by_index and (raw[-1].insns or at == 0 or raw[-1].end.kind != FALL):
+            first = at in by_index and (raw[-1].insns or at == 0 or raw[-1].end.kind != FALL)
+            if first or roles.get(at, 0) & WRITES:
                 raw.append(Block([], End()))
             for label in by_index.get(at, ()):
                 where[label] = len(raw) - 1
@@ -313,7 +313,9 @@ class _Decoder:
             return completed([insn], i, o, self.known, pc)
         insns = decode_instruction(i, o, self.known, pc)
         if role := self.roles.get(id(i)):
-            insns[0].flag |= role
+            insns[0].flag |= role % (1 << USED_SHIFT)
+            insns[0].used = insns[0].used or role >> USED_SHIFT & 255
+            self.image.sync |= role >> SYNC_SHIFT
             self.image.waits |= bool(role & memory.WAITING)
         return insns
 
@@ -322,8 +324,7 @@ class _Decoder:
         if op in self.noted:
             return
         image, parts = self.image, op.split(".")
-        if parts[0] in _EXACT or "mbarrier" in parts:
-            image.exact = True
+        image.exact |= parts[0] in _EXACT or "mbarrier" in parts
         if orders_threads(parts):
             image.sync |= memory.HAS_FENCES
         if memory.is_noncoherent(parts) and image.shadowed is not None:  # the optimizer adds some
@@ -333,13 +334,12 @@ class _Decoder:
         if (access := memory.accessed(parts)) is not None:
             image.sync |= memory.HAS_ACQUIRES if {"acquire", "acq_rel"} & set(parts) else 0
             space, size = access
-            for touched in (SHARED, GLOBAL) if space == GENERIC else (space,):
-                image.smallest[touched] = min(image.smallest.get(touched, 4), size)
-            strong = parts[0] in _ATOMICS or bool(_STRONG & set(parts))
+            for x in (SHARED, GLOBAL) if space == GENERIC else (space,):
+                image.smallest[x] = min(image.smallest.get(x, 4), size)
+            strong = parts[0] in ("atom", "red") or bool(_STRONG & set(parts))
             if strong and space in (GENERIC, GLOBAL):
                 image.may_wait = image.exact = True
-            if strong and "volatile" not in parts:
-                image.exact = True
+            image.exact |= strong and "volatile" not in parts
         self.noted.add(op)
 
 

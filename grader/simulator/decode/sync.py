@@ -1,21 +1,15 @@
-"""Decode atomics, and find what strong loads and compare-and-swaps are for.
-
-`strong_roles` returns what a function uses its strong loads for: to wait, or to get data.
-`swap_loads` finds the plain loads that begin a loop of compare-and-swaps.
-"""
+"""Decode atomics, and find what strong loads are for: `strong_roles`, to wait or to get data."""
 
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 
 from grader.simulator.decode.dataflow import sources, targets
 from grader.simulator.decode.instructions import Insn, Known, NotSimulated
 from grader.simulator.decode.memory import (
     ACQUIRE,
     DATA_READ,
-    RELAXED,
     RELEASE,
     WAITING,
     base_of,
@@ -75,7 +69,7 @@ def _atomic(op: str, target: str, operands: list[str], o: Operands) -> list[Insn
     return [Insn("atom", d, ref, o.source(b, width), c, e, add, size, 1, at, width, flag, mode)]
 
 
-_STRONG = {"volatile", "relaxed", "acquire", "mmio"}
+STRONG_READS = frozenset(("volatile", "relaxed", "acquire", "mmio"))
 _EFFECTS = {"st", "red", "bar", "barrier", "call", "cp"}
 """What a loop that only waits does not contain."""
 
@@ -86,12 +80,11 @@ def strong_roles(f: Function, functions: Mapping[str, Function]) -> dict[int, in
     Returns the flags DATA_READ and WAITING of instructions by their index in the body. A load
     waits when a loop without other effects repeats it until its value allows to leave; it has both
     flags when that is one value alone, as the turn of a ticket lock. The optimizer takes the first
-    round out of such a loop: that load waits too. `swap_loads` count as strong: RELAXED.
+    round out of such a loop: that load waits too.
     """
     waiting: dict[tuple[str, Location], int] = {}
     roles = _roles(f, functions, waiting)
-    roles = _roles(f, functions, waiting) if waiting else roles
-    return roles | dict.fromkeys(swap_loads(f, functions), RELAXED)
+    return _roles(f, functions, waiting) if waiting else roles
 
 
 def _roles(
@@ -102,9 +95,9 @@ def _roles(
     users: dict[str, list[int]] | None = None
     for at, i in enumerate(f.body):
         parts = i.op.split(".")
-        if not (parts[0] == "atom" or (parts[0] == "ld" and _STRONG & set(parts))):
+        if not (parts[0] == "atom" or (parts[0] == "ld" and STRONG_READS & set(parts))):
             continue
-        users = _users(f) if users is None else users
+        users = users_of(f) if users is None else users
         values, stores = _reached(f, at, users)
         way = _loop(f, at, functions)
         if any(f.body[k].guard and f.body[k].guard[0] in values for k in way):  # type: ignore[index]
@@ -142,17 +135,17 @@ def _goes_on_while_unequal(f: Function, at: int, then: int, way: list[int]) -> b
     return parts[:2] == ["setp", "ne" if goes_on_if else "eq"] and parts[-1][0] in "usb"
 
 
-def _users(f: Function) -> dict[str, list[int]]:
+def users_of(f: Function) -> dict[str, list[int]]:
     """The instructions that read each register, and each place in the stack frame."""
     users: dict[str, list[int]] = {}
     for at, i in enumerate(f.body):
-        slot = _stack_slot(i) if i.op.startswith("ld") else ""
+        slot = stack_slot(i) if i.op.startswith("ld") else ""
         for name in [*sources(i), *([slot] if slot else [])]:
             users.setdefault(name, []).append(at)
     return users
 
 
-def _stack_slot(i: Instruction) -> str:
+def stack_slot(i: Instruction) -> str:
     """The place in the function's own stack frame that a load or store accesses, or ""."""
     if i.op.split(".")[0] not in ("ld", "st") or len(i.operands) != 2:
         return ""
@@ -169,7 +162,7 @@ def _reached(f: Function, start: int, users: dict[str, list[int]]) -> tuple[set[
         for at in users.get(name, ()):
             i = f.body[at]
             kind = i.op.split(".")[0]
-            if slot := _stack_slot(i):
+            if slot := stack_slot(i):
                 new = [x for x in (targets(i) or [slot]) if x not in values]
                 values.update(new)
                 work += new
@@ -183,7 +176,8 @@ def _reached(f: Function, start: int, users: dict[str, list[int]]) -> tuple[set[
     return values, {k for k in stores if not {"param", "local"} & set(f.body[k].op.split("."))}
 
 
-def _successors(f: Function, at: int) -> Iterator[int]:
+def successors_of(f: Function, at: int) -> Iterator[int]:
+    """The instructions that may run next."""
     i = f.body[at]
     kind = i.op.split(".")[0]
     if kind == "bra" and i.operands:
@@ -201,7 +195,7 @@ def _loop(f: Function, start: int, functions: Mapping[str, Function]) -> list[in
     while work and start not in before:
         level, work = work, []
         for at in level:
-            for then in _successors(f, at):
+            for then in successors_of(f, at):
                 if then not in before and then < len(f.body):
                     before[then] = at
                     work.append(then)
@@ -222,32 +216,42 @@ def _has_effect(i: Instruction, functions: Mapping[str, Function]) -> bool:
             return True
         inner = [x for x in callee.body if x.op.split(".")[0] not in ("membar", "fence")]
         return any(x.op.startswith(("call", "atom")) or _has_effect(x, {}) for x in inner)
-    return parts[0] in _EFFECTS and not {"param", "local"} & set(parts) and not _stack_slot(i)
+    return parts[0] in _EFFECTS and not {"param", "local"} & set(parts) and not stack_slot(i)
+
+
+def has_fences(f: Function, functions: Mapping[str, Function]) -> bool:
+    """Whether a function, or one that it calls, has a fence."""
+    called = (functions.get(x) for i in f.body if i.op.startswith("call") for x in i.operands)
+    bodies = [f.body, *(x.body for x in called if x is not None)]
+    return any(i.op.startswith(("membar", "fence")) for body in bodies for i in body)
+
+
+_POINTERS = re.compile("(mov|add|sub|mad|selp|cvt|cvta)$")
+
+
+def pointer_stores(f: Function) -> list[int]:
+    """The instructions, by index, that store 8 bytes computed of a shared variable's address."""
+    work = [x for i in f.body if i.op == "cvta.shared.u64" for x in targets(i)]
+    users, known, stores = users_of(f) if work else {}, set(work), set[int]()
+    for name in work:
+        for at in users.get(name, ()):
+            i = f.body[at]
+            head, *parts = i.op.split(".")
+            if head == "st" or (head == "atom" and {"exch", "cas"} & set(parts)):
+                stores |= (
+                    {at} if name in i.operands[-1] and TYPE_BYTES.get(parts[-1]) == 8 else set()
+                )
+            elif _POINTERS.match(head):
+                work += [x for x in targets(i) if x not in known]
+                known.update(targets(i))
+    return sorted(stores)
 
 
 _SWAP = re.compile(r"(_Z\d+)?atomicCAS|__\w*AtomicCAS")
 """CUDA's functions that compare and swap; `-G` code calls them."""
-_COMPUTES = re.compile(
-    "(add|sub|mul|mad|fma|div|rem|abs|neg|min|max|and|or|xor|not|shl|shr|shf|bfe|bfi|lop3|prmt|mov|cvt"
-    "|cvta|setp|set|selp|slct|testp|copysign|sqrt|rsqrt|rcp|ex2|lg2|sin|cos|tanh|popc|clz|brev)$"
-)
-_PASSES = re.compile("mov$")
-_MOST_CALLEES = 64
-_ADDRESSES = re.compile("(add|sub|mul|mad|shl|cvt|and|or|ld)$")
 
 
-def swap_loads(f: Function, functions: Mapping[str, Function]) -> list[int]:
-    """The plain loads, by index, whose value only a loop of compare-and-swaps takes.
-
-    CUDA's own example of an atomic addition of doubles begins so. A stale value makes the first
-    swap fail, and the loop goes on with what that swap returned.
-    """
-    swaps = {at: swap for at, i in enumerate(f.body) if (swap := _swap(i)) is not None}
-    flow = _Flow(f, functions) if swaps else None
-    return [at for at in range(len(f.body)) if flow is not None and flow.begins(at, swaps)]
-
-
-def _callee(i: Instruction) -> tuple[list[str], str, list[str]]:
+def callee_of(i: Instruction) -> tuple[list[str], str, list[str]]:
     """What a call returns, the function, and the arguments; empty where it has none."""
     if not i.op.startswith("call"):
         return [], "", []
@@ -257,143 +261,24 @@ def _callee(i: Instruction) -> tuple[list[str], str, list[str]]:
     return result, "".join(callee[:1]), names[0] if names else []
 
 
-def _swap(i: Instruction) -> tuple[str, str] | None:
+def swap_of(i: Instruction) -> tuple[str, str] | None:
     """The address of a compare-and-swap, and the value that it expects there."""
     parts = i.op.split(".")
     if parts[0] == "atom" and "cas" in parts and len(i.operands) == 4:
         return i.operands[1], i.operands[2]
-    _, name, given = _callee(i)
+    _, name, given = callee_of(i)
     return (given[0], given[1]) if _SWAP.match(name) and len(given) == 3 else None
 
 
-def _moved(i: Instruction) -> tuple[Sequence[str], Sequence[str]]:
+def moved_by(i: Instruction) -> tuple[Sequence[str], Sequence[str]]:
     """The names that an instruction writes, and those that it reads to that end.
 
     Parameters of calls and places in the stack frame are names as registers are.
     """
-    parts, slot = i.op.split("."), _stack_slot(i)
+    parts, slot = i.op.split("."), stack_slot(i)
     if parts[0] == "call":
-        result, _, given = _callee(i)
+        result, _, given = callee_of(i)
         return result, given
     if parts[0] == "st" and len(i.operands) == 2 and ("param" in parts or slot):
         return [slot or str(address_or_none(i.operands[0])[0])], vector(i.operands[1])
     return targets(i), [slot] if slot else sources(i)
-
-
-class _Flow:
-    """Where the values of a function go.
-
-    Attributes:
-        users: the instructions, by index, that read each name, or have it as their guard.
-        values: what each name that is written once is: the value's number, and what is added.
-    """
-
-    def __init__(self, f: Function, functions: Mapping[str, Function]) -> None:
-        self.f, self.functions, self.pure = f, functions, dict[tuple[str, re.Pattern[str]], bool]()
-        self.moves = [_moved(i) for i in f.body]
-        self.users: dict[str, list[int]] = {}
-        written = Counter(name for to, _ in self.moves for name in to)
-        self.values: dict[str, tuple[str, int]] = {}
-        self.numbers: dict[tuple[object, ...], str] = {}
-        for at, (i, (to, given)) in enumerate(zip(f.body, self.moves, strict=True)):
-            for name in [*given, *([i.guard[0]] if i.guard else [])]:
-                self.users.setdefault(name, []).append(at)
-            if len(to) == 1 and written[to[0]] == 1 and i.guard is None:
-                self.values[to[0]] = self.value(i, to[0], given)
-
-    def place(self, text: str) -> tuple[str, int]:
-        """An address, or what an operand is."""
-        base, add = address_or_none(text) if text.startswith("[") else (text, 0)
-        root, more = self.values.get(str(base), (str(base), 0))
-        return root, more + add
-
-    def value(self, i: Instruction, name: str, given: Sequence[str]) -> tuple[str, int]:
-        """What an instruction computes; two that compute the same have one number."""
-        parts = i.op.split(".")
-        moves = parts[0] in ("mov", "cvta", "st") or "param" in parts or _stack_slot(i)
-        if moves and len(given) < 2:
-            return self.place(given[0] if given else i.operands[-1])
-        if parts[0] == "add" and len(i.operands) > 2 and i.operands[2].isdecimal():
-            root, add = self.place(i.operands[1])
-            return root, add + int(i.operands[2])
-        if not _ADDRESSES.match(parts[0]) or _STRONG & set(parts):
-            return name, 0
-        key = (i.op, *map(self.place, i.operands[1:]))
-        return self.numbers.setdefault(key, f"#{len(self.numbers)}"), 0
-
-    def begins(self, at: int, swaps: Mapping[int, tuple[str, str]]) -> bool:
-        """Whether an instruction is a plain load that a loop of some of the swaps begins with."""
-        i = self.f.body[at]
-        parts, loaded = i.op.split("."), targets(i)
-        plain = parts[0] == "ld" and not {*_STRONG, "param", "const"} & set(parts)
-        if not plain or len(loaded) != 1 or len(i.operands) != 2:
-            return False
-        place = self.place(i.operands[1])
-        same = {k: value for k, (where, value) in swaps.items() if self.place(where) == place}
-        copies, _ = self.spread(loaded, range(len(self.f.body)), _PASSES) if same else (loaded, [])
-        own = {k for k, value in same.items() if value in copies}
-        before = self.reached(at, own) if own else set()
-        if not any(k in self.reached(k, {at}) for k in own & before):
-            return False
-        used, users = self.spread(loaded, before - own, _COMPUTES)
-        chosen = {k for k in users if self.f.body[k].op.startswith("bra")}
-        return (
-            not any(name.startswith("func_retval") for name in used)
-            and all(self.computes(self.f.body[k], _COMPUTES) for k in users if k not in chosen)
-            and all(self.chooses(k, own, at) for k in chosen)
-        )
-
-    def chooses(self, branch: int, ends: set[int], load: int) -> bool:
-        """Whether both ways from a branch only compute, up to one of `ends`."""
-        region = self.reached(branch, ends)
-        return load not in region and all(
-            self.computes(self.f.body[k], _COMPUTES) or self.f.body[k].op.startswith(("bra", "ld"))
-            for k in region - ends
-        )
-
-    def spread(
-        self, names: Sequence[str], region: Container[int], heads: re.Pattern[str]
-    ) -> tuple[set[str], list[int]]:
-        """The names that get a value by what `computes`, and all that reads them in a region."""
-        work, known, users = list(names), set(names), []
-        for name in work:
-            for at in self.users.get(name, ()):
-                if at in region:
-                    users.append(at)
-                    new = self.moves[at][0] if self.computes(self.f.body[at], heads) else []
-                    work += [x for x in new if x not in known]
-                    known.update(new)
-        return known, users
-
-    def reached(self, start: int, ends: set[int]) -> set[int]:
-        """The instructions that may run after another, up to and with the first of `ends`."""
-        work, found = [start], set[int]()
-        while work:
-            for then in self.after(work.pop()):
-                if then < len(self.f.body) and then not in found:
-                    found.add(then)
-                    work += [then] if then not in ends else []
-        return found
-
-    def after(self, at: int) -> Iterable[int]:
-        """The successors of an instruction, without the way that `while (true)` never takes."""
-        guard = self.f.body[at].guard
-        never = guard and not guard[1] and self.values.get(guard[0]) == ("0", 0)
-        return [at + 1] if never else _successors(self.f, at)
-
-    def computes(self, i: Instruction, heads: re.Pattern[str]) -> bool:
-        """Whether an instruction only makes a value of its operands, by some operations."""
-        parts, callee = i.op.split("."), self.functions.get(_callee(i)[1])
-        if callee is not None and (key := (callee.name, heads)) not in self.pure:
-            self.pure[key] = False
-            few = len(self.pure) < _MOST_CALLEES
-            self.pure[key] = (
-                callee.has_body
-                and few
-                and all(
-                    x.op.startswith(("bra", "ret")) or self.computes(x, heads) for x in callee.body
-                )
-            )
-        if callee is not None:
-            return self.pure[callee.name, heads]
-        return heads.match(parts[0]) is not None or "param" in parts or bool(_stack_slot(i))

@@ -17,6 +17,7 @@ from grader.simulator.core.run import Raw
 from grader.simulator.decode.memory import GLOBAL, LOCAL, SHARED
 from grader.simulator.decode.module import Image
 from grader.simulator.diagnose.aborts import abort_finding
+from grader.simulator.diagnose.barriers import BARRIER_KINDS, barrier_finding, is_legal_ptx
 from grader.simulator.diagnose.confirmation import (
     LAMBDA,
     explained,
@@ -34,11 +35,9 @@ from grader.simulator.diagnose.copies import (
     wait_hint,
     without_doubles,
 )
-from grader.simulator.diagnose.kernel_code import kernel_code
+from grader.simulator.diagnose.kernel_code import kernel_code, signed_parameter_hint, tile_size_hint
 from grader.simulator.diagnose.mbarriers import mbarrier_finding
 from grader.simulator.diagnose.messages import (
-    BARRIER_KINDS,
-    barrier_finding,
     in_library,
     memory_finding,
     undefined_finding,
@@ -60,7 +59,6 @@ from grader.simulator.diagnose.races import (
     lost_update_finding,
     race_finding,
 )
-from grader.simulator.diagnose.sizes import signed_parameter_hint, tile_size_hint
 from grader.simulator.diagnose.textures import object_finding, object_target, texel_index
 from grader.simulator.diagnose.variables import (
     Shape,
@@ -105,6 +103,7 @@ class Explainer:
         reports = [r for r in reports if doubts is None or not doubts(r)]
         reports = without_library_races(reports, self.image, self.raw.shared.offset(RESERVED))
         reports = [r for r in reports if not (r.kind == c.LOST_UPDATE and self._stores_for(r.pc))]
+        reports = [r for r in reports if not is_legal_ptx(self.image, r)]
         if any(r.kind in (c.DIVERGENCE, c.DEADLOCK, c.WARP_STUCK) for r in reports):
             # released from such a barrier, threads miss others too
             reports = [r for r in reports if r.kind != c.EARLY_EXIT]

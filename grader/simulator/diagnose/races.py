@@ -40,7 +40,7 @@ IMAGE_OBJECT, TEXTURE_CACHE = 1 << 20, 1 << 21
 IN_LIBRARY = 1 << 24
 PASSED_BY = 1 << 22
 """Of an early exit: the thread executed what is behind the barrier. The core does not set it."""
-ODD_SIZE = 1 << 23
+ODD_SIZE, FAILED_SWAP, FOREIGN_SHARED = 1 << 23, 1 << 26, 1 << 27
 UNUSUAL = SAME_VALUE | SAME_INSTRUCTION | WITHIN_WARP | ACROSS_BLOCKS
 """A race with none of these flags is between two warps of a block and about different values."""
 
@@ -252,20 +252,25 @@ def race_finding(r: Report, hazard: str, gap: Gap | None, *, strays: bool = Fals
 
 
 def lost_update_finding(r: Report) -> Finding:
-    """The finding of a load and a store that another thread's write comes between."""
+    """The finding of a read and a write that another thread's write comes between."""
+    what = "another thread writes it between this thread's read and write"
+    why = "even if each is atomic" if r.has(ATOMIC) else "and volatile does not change that"
+    fix = "Use one atomic such as atomicAdd, or take a lock around both."
+    fix = f"A read and a write are two steps, {why}. {fix}"
+    if r.has(FAILED_SWAP):
+        what = "atomicCAS changes nothing where another thread has written since this thread's read"
+        fix = "Repeat it until it returns the value that you passed, or use one other atomic."
     return Finding(
         "lost-update",
         "error",
-        f"updates of {r.target.space} `{r.target.element}` are lost: another thread writes it "
-        "between this thread's read and write",
+        f"updates of {r.target.space} `{r.target.element}` are lost: {what}",
         space=r.target.space,
         access="write",
         variable=r.target.name,
         other=OtherAccess(
             r.line2, r.thread2, r.block2, access_word(r.has(OTHER_STORE), r.has(OTHER_ATOMIC))
         ),
-        hint="A load and a store are two steps, and volatile does not change that. Use one atomic "
-        "such as atomicAdd, or take a lock around both.",
+        hint=fix,
     )
 
 

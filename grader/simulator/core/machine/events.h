@@ -36,7 +36,10 @@
         (w, i, r, offset, bytes))                                                                  \
   EVENT(atomic, w->worker, (Warp *w, const Insn *i, const Region *r, const u32 *offset, u32 bytes), \
         (w, i, r, offset, bytes))                                                                  \
-  /* The same of words in rows, by a full warp, in shared or global memory. When a watcher gets    \
+  /* One lane's atomic has changed `old` to `now`. */                                              \
+  EVENT(updated, w->worker, (Warp *w, const Insn *i, const Region *r, u32 lane, u32 offset, u64 old, u64 now), \
+        (w, i, r, lane, offset, old, now))                                                         \
+  /* Accesses of words in rows, by a full warp, in shared or global memory. When a watcher gets    \
    * reads but not rows, reads are never announced as rows; likewise for writes. */                \
   EVENT(read_rows, w->worker, (Warp *w, const Insn *i, const Region *g, const Rows *r), (w, i, g, r)) \
   EVENT(write_rows, w->worker, (Warp *w, const Insn *i, const Region *g, const Rows *r), (w, i, g, r)) \
@@ -80,6 +83,8 @@
   EVENT(outside_mask, w->worker, (Warp *w, u32 pc, u32 lanes, u32 members), (w, pc, lanes, members)) \
   /* A lane reads the register of a lane that does not execute the instruction, or is not in the mask. */ \
   EVENT(lane_missing, w->worker, (Warp *w, u32 pc, u32 lane, u32 from), (w, pc, lane, from))        \
+  /* An instruction of the warp is undefined: enum WarpMisuse, and the value that a lane gives it. */  \
+  EVENT(misused, w->worker, (Warp *w, u32 pc, u32 lane, u32 why, u32 value), (w, pc, lane, why, value)) \
   EVENT(warp_stuck, w->worker, (Warp *w), (w))                                                     \
   /* membar and fence of the active lanes; `flag`: SCOPE_CTA, FENCE_SC. */                         \
   EVENT(fence, w->worker, (Warp *w, u32 flag), (w, flag))                                          \

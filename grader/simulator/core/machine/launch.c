@@ -158,6 +158,7 @@ static bool start_worker(Worker *k, Team *team, const Listeners *on) {
 static void end_worker(Worker *k) {
   if (k->on) announce_worker_ended(k);
   free(k->guarded); free(k->visits); free(k->visit_lanes);
+  free(k->pointers.pointer);
 }
 
 static void add_up(Launch *n, const Worker *k) {

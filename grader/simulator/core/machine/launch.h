@@ -34,6 +34,8 @@ enum { LANES = 32, MAX_BLOCK_THREADS = 1024, MAX_WARPS = 32, MAX_BARRIERS = 16 }
 /* The generic address of a local variable names its owner above OWNER_SHIFT: the thread, and the low bits
  * of the block's number. On a GPU it does not, and another thread that uses it accesses its own memory. */
 #define LOCAL_MARK (1ull << 63)
+/* In a pointer to shared memory that another block has loaded from global memory: see pointers.c. */
+#define FOREIGN_MARK (1ull << 62)
 #define OWNER_SHIFT 48
 #define OWNED_BLOCKS 32u
 #define GLOBAL_BASE 0x100000000000ull
@@ -51,7 +53,7 @@ struct Insn {
   u32 d, a, b, c, e; /* operands: offset | bank */
   u32 guard;         /* predicate operand + 1, or 0 */
   u16 negate;        /* 1: runs where the guard is false; VARIES: see proof.h */
-  u16 used;          /* ptx_ld_used: a mask of the bytes that the program uses */
+  u16 used;          /* ptx_ld_used: a mask of the bytes that the program uses; else UPDATE_... */
   u32 pc;            /* index in the module's instructions */
   s64 imm;           /* address displacement, table index, constant */
   u16 size;          /* bytes of one element in memory */
@@ -66,6 +68,9 @@ enum { SIGNED_LOAD = 1, VOLATILE = 2, ACQUIRE = 4, RELEASE = 8, RELAXED = 16, SC
        WAITING = 128, /* a loop repeats the load until its value allows to leave; with DATA_READ: one value */
        FOLLOWED = 64 }; /* of a weak load: whether what it loads is defined is found out at its use */
 enum { NONCOHERENT = SCOPE_CTA }; /* of a load that is not strong: ld.global.nc */
+/* In `used` of an instruction that reads a place for an update, or ends one: watch/updates.c. */
+enum { UPDATE_READ = 1, UPDATE_WRITE = 2, UPDATE_MERGE = 4, UPDATE_BEST = 8,
+       SHARED_POINTER = 16 }; /* it stores 8 bytes computed of the address of a shared variable */
 enum { FENCE_SC = 1 };  /* in the flag of a fence, beside SCOPE_CTA */
 
 enum Terminator { FALL, BRANCH, TABLE, RETURN, EXIT, TRAP, BARRIER, WARPSYNC, CALL };
@@ -145,12 +150,16 @@ enum ImageFault { NO_OBJECT = 1, OTHER_OBJECT, OTHER_SHAPE, OTHER_TYPE, OUTSIDE_
 /* Kinds of findings. Findings with the same kind, place and partner are one report with a count. */
 enum Kind { RACE, INVALID, UNINIT, DIVERGENCE, TIMEOUT, DEADLOCK, TRAPPED, STACK, EARLY_EXIT,
             LIMIT, WARP_MASK, WARP_STUCK, ASSERTION, UNDEFINED, LOST_UPDATE, LANE_MISSING,
-            BARRIER_COUNT, STANDSTILL, MBARRIER };
+            BARRIER_COUNT, STANDSTILL, MBARRIER, MISUSED };
+/* What the `extra` of MISUSED says: an instruction of a warp gets what makes it undefined. */
+enum WarpMisuse { SHUFFLE_WIDTH = 1, MATRIX_ADDRESS, MATRIX_STRIDE };
 enum { SAME_VALUE = 1, SAME_INSTRUCTION = 2, WITHIN_WARP = 4, ACROSS_BLOCKS = 8, ATOMIC = 16,
        MISALIGNED = 32, STORE = 64, OTHER_STORE = 128, UNKNOWN_BUFFER = 256, FREED = 512,
        READONLY = 1024, OTHER_ATOMIC = 2048, HEAP = 4096, IN_FLIGHT = 8192, BAD_FREE = 16384,
        BLOCK_SCOPE = 32768, MIXED_SIZE = 65536, UNWAITED = 131072, STALE_CACHE = 262144,
        FOREIGN_LOCAL = 524288, IMAGE_OBJECT = 1048576, TEXTURE_CACHE = 2097152,
+       FAILED_SWAP = 1 << 26, /* of a lost update: the thread's own is lost, by a compare-and-swap */
+       FOREIGN_SHARED = 1 << 27,
        ODD_SIZE = 8388608, IN_LIBRARY = 16777216 }; /* of an asynchronous copy; 1 << 22 is diagnose/races.py's PASSED_BY */
 
 typedef struct {
@@ -238,7 +247,8 @@ typedef struct {
   u32 nreports, lost, status, printed_bytes;
   u64 steps;
 } Launch;
-enum { HAS_FENCES = 1, HAS_BLOCK_SCOPE = 2, HAS_ACQUIRES = 4, HAS_NONCOHERENT = 8 };
+enum { HAS_FENCES = 1, HAS_BLOCK_SCOPE = 2, HAS_ACQUIRES = 4, HAS_NONCOHERENT = 8, HAS_UPDATES = 16,
+       HAS_CHECKS = 32 };
 enum Status { ENDED, ABORTED, NO_MEMORY, AGAIN, NOT_PROVEN };
 
 int core_run(Launch *launch);

@@ -13,6 +13,11 @@ static inline void set_register_lane(Warp *w, u32 ref, u32 width, u32 l, u64 x) 
   else DST(u64, ref)[l] = x;
 }
 
+/* pointers.c: of values of 8 bytes in global memory. */
+void note_pointer(Warp *w, const u8 *place, u64 value);
+u64 pointer_here(const Warp *w, const u8 *place, u64 value);
+static inline bool points_to_shared(u64 value) { return value - SHARED_BASE < WINDOW; }
+
 /* The register operand of element k of a vector access. */
 static inline u32 result_operand(const Insn *i, u32 k) {
   return k == 0 ? i->d : k == 1 ? i->b : k == 2 ? i->c : i->e;
@@ -28,6 +33,13 @@ struct Region {
   u8 *data;
   Buffer *buffer; /* of GLOBAL and CONST */
 };
+
+static inline void store_pointer(Warp *w, const Insn *i, const Region *r, const u8 *place, u64 value) {
+  if (i->used & SHARED_POINTER && points_to_shared(value) && r->space == GLOBAL) note_pointer(w, place, value);
+}
+static inline u64 load_pointer(const Warp *w, const u8 *place, u64 value) {
+  return w->worker->pointers.room && points_to_shared(value) ? pointer_here(w, place, value) : value;
+}
 
 static inline Region region_of(const Warp *w, u32 space, u64 at) {
   const Launch *n = w->launch;
@@ -60,6 +72,7 @@ u32 next_group(Warp *w, const Insn *i, const u64 *at, u32 *left, u32 bytes, u32 
                u32 *offset);
 bool stores_same(const Warp *w, const Insn *i, u32 lane, const u8 *memory);
 u32 failing_lanes(const Warp *w, const Insn *i, const Region *r, const u32 *offset); /* instructions/atomic.c */
+bool swap_fails(const Warp *w, const Insn *i, u32 lane, u64 old);
 bool draws_ticket(const Insn *i);
 bool lanes_store_same(const Warp *w, const Insn *i, u32 a, u32 b);
 

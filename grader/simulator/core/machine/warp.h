@@ -10,6 +10,7 @@ enum { MAX_WAITS = 64, MAX_FRAMES = 512, MAX_WATCHERS = 20 };
 typedef struct Worker Worker;
 typedef struct Cta Cta;
 typedef struct Region Region;   /* memory.h */
+typedef struct { struct Pointer *pointer; u32 room, used; } Pointers; /* pointers.c */
 typedef struct Rows Rows;       /* rows.h */
 
 typedef struct {
@@ -99,6 +100,7 @@ struct Worker {
   f64 deadline;                 /* on the clock of now() */
   u32 looks; bool late;         /* see is_late */
   bool stop, no_memory;         /* anyone may set them: the launch ends */
+  Pointers pointers;            /* to shared memory, in global memory */
   void *state[MAX_WATCHERS];    /* of each watcher, or NULL */
 };
 

@@ -103,12 +103,31 @@ static void check_counts(Cta *c, u32 id, const Wait *first) {
                              .extra = other ? second : threads});
 }
 
+/* An aligned barrier that lanes of one warp execute at different places. Warps may do so at one that counts. */
+static void check_aligned(Cta *c, u32 id) {
+  for (u32 k = 0; k < c->warps; k++) {
+    const Warp *w = &c->warp[k];
+    const Wait *first = NULL;
+    for (u32 n = 0; n < w->waits; n++) {
+      const Wait *x = &w->wait[n];
+      if (!leaves_barrier(x, id) || !(x->kind & BAR_ALIGNED)) continue;
+      if (!first) { first = x; continue; }
+      if (x->pc == first->pc) continue;
+      report(c->worker, (Report){.kind = DIVERGENCE, .flags = WITHIN_WARP, .pc = first->pc, .pc2 = x->pc,
+                                 .block = c->number, .block2 = c->number, .thread = first_thread(w, first),
+                                 .thread2 = first_thread(w, x), .count = 1});
+      return;
+    }
+  }
+}
+
 /* Barriers that count their threads may be executed at different places, or by some threads alone. */
 static void check_completed(Cta *c, u32 id, bool full) {
   (void)full;
   Places p = places_at(c, id);
   u32 alive = 0;
   if (p.counted) check_counts(c, id, p.first);
+  if (p.counted) check_aligned(c, id);
   for (u32 k = 0; k < c->warps; k++) alive += (u32)__builtin_popcount(live_lanes(&c->warp[k]));
   if (!p.first->want && p.other && p.first->kind & BAR_ALIGNED) report_divergence(c, DIVERGENCE, p);
   if (!p.first->want && alive < c->nthreads) report_early_exit(c, p.first->pc);
@@ -163,8 +182,13 @@ static void report_lane_missing(Warp *w, u32 pc, u32 lane, u32 from) {
                              .count = 1, .thread = thread_of(w, lane), .extra = from | why << 8});
 }
 
+static void report_misuse(Warp *w, u32 pc, u32 lane, u32 why, u32 value) {
+  report(w->worker, (Report){.kind = MISUSED, .pc = pc, .block = w->cta->number, .count = 1,
+                             .thread = thread_of(w, lane), .extra = why, .size = value});
+}
+
 const Watcher barriers_watcher = {
     .blocks = FULL_BLOCKS, .block_created = make, .block_started = reset, .block_destroyed = discard,
     .barrier_completed = check_completed, .deadlock = report_deadlock, .warp_stuck = report_stuck,
-    .lane_missing = report_lane_missing,
+    .lane_missing = report_lane_missing, .misused = report_misuse,
     .members_exited = report_members_exited, .outside_mask = report_outside_mask};

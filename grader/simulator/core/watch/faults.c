@@ -12,7 +12,11 @@ void report_invalid(Warp *w, const Insn *i, u32 lane, u64 address, u32 bytes, u3
   bool known = global && address >= GLOBAL_BASE && slot < n->buffers;
   Report r = {.kind = INVALID, .flags = flags, .pc = i->pc, .space = i->space, .size = bytes,
               .block = w->cta->number, .thread = thread_of(w, lane), .address = address, .count = 1};
-  if (i->space == SHARED || address + WINDOW - SHARED_BASE < LOCAL_BASE - SHARED_BASE) {
+  if (address & FOREIGN_MARK && !(address & LOCAL_MARK)) {
+    r.flags |= FOREIGN_SHARED;
+    r.space = SHARED;
+    r.address = (address & ~FOREIGN_MARK) - SHARED_BASE;
+  } else if (i->space == SHARED || address + WINDOW - SHARED_BASE < LOCAL_BASE - SHARED_BASE) {
     r.space = SHARED; /* also before its start, and at any index of 32 bits */
     r.address = i->space == SHARED ? (u64)(s64)(s32)(u32)address : address - SHARED_BASE;
   } else if (i->space == LOCAL || is_near_local(plain)) {

@@ -19,6 +19,7 @@
   WATCHER(races_reduced)                                                           \
   WATCHER(order)                                                                   \
   WATCHER(races_ordered)                                                           \
+  WATCHER(updates)                                                                 \
   WATCHER(frees)                                                                   \
   WATCHER(noncoherent)                                                             \
   WATCHER(trace_reads)                                                             \

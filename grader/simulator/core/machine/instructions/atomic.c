@@ -65,12 +65,22 @@ void ptx_atom(Warp *w, const Insn *i) {
       u64 now = updated(op, type, bytes, old, b, c);
       w->worker->changes += memcmp(p, &now, bytes) != 0;
       memcpy(p, &now, bytes);
+      announce_updated(w, i, &r, l, offset[l], old, now);
+      if (bytes == 8) {
+        old = load_pointer(w, p, old);
+        store_pointer(w, i, &r, p, now);
+      }
       if (!(i->e >> 16)) continue;
       set_register_lane(w, i->d, i->width, l, old);
     }
   }
   if (w->mask != whole) set_mask(w, whole);
   if (i->flag & WAITING) let_others_run(w);
+}
+
+bool swap_fails(const Warp *w, const Insn *i, u32 lane, u64 old) {
+  u64 mask = ~0ull >> (64 - 8 * i->size);
+  return (i->e & 255) == CAS && (register_lane(w, i->b, i->width, lane) ^ old) & mask;
 }
 
 /* The lanes whose compare-and-swap finds another value and writes nothing; lanes go one after the other. */

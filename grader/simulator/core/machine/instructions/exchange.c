@@ -6,11 +6,23 @@
 
 enum { UP, DOWN, BFLY, IDX };
 
+/* What the width of CUDA's shuffles becomes is 32 - width in the bits from 8 on. PTX takes any mask there, CUDA
+ * only the powers of two. */
+static void check_width(Warp *w, const Insn *i, const u32 *c) {
+  u32 odd = 0;
+  EACH_LANE {
+    u32 width = 32 - (u32)((s32)c[l] >> 8);
+    odd |= w->lane[l] & (u32)(width - 1 >= 32 || width & (width - 1)) << l;
+  }
+  if (odd) announce_misused(w, i->pc, first_lane(odd), SHUFFLE_WIDTH, 32 - (u32)((s32)c[first_lane(odd)] >> 8));
+}
+
 /* shfl: c holds the clamp in bits 0-4 and the segment mask in bits 8-12; imm: the operand of the member
  * mask + 1, or 0. A lane that does not provide its value is announced, and gives any value. */
 void ptx_shfl_b32(Warp *w, const Insn *i) {
   u32 *d = DST(u32, i->d), out[LANES], inside = 0;
   const u32 *a = SRC(u32, i->a), *b = SRC(u32, i->b), *c = SRC(u32, i->c);
+  check_width(w, i, c);
   for (u32 l = 0; l < LANES; l++) {
     u32 clamp = c[l] & 31, segment = c[l] >> 8 & 31, by = b[l] & 31;
     u32 most = (l & segment) | (clamp & ~segment), least = l & segment;

@@ -118,8 +118,9 @@ static void load_any(Warp *w, const Insn *i, const Region *r, const u32 *offset)
     }
     for (u32 l = 0; l < LANES; l++) {
       if (!w->lane[l]) continue;
-      u64 x = get_bytes(lane_data(w, r, l) + offset[l] + k * i->size, i->size, i->flag & SIGNED_LOAD);
-      set_register_lane(w, ref, i->width, l, x);
+      const u8 *p = lane_data(w, r, l) + offset[l] + k * i->size;
+      u64 x = get_bytes(p, i->size, i->flag & SIGNED_LOAD);
+      set_register_lane(w, ref, i->width, l, i->size == 8 ? load_pointer(w, p, x) : x);
     }
   }
 }
@@ -165,7 +166,7 @@ OUTLINE void announce_used(Warp *w, const Insn *i, const Region *r, const u32 *o
 
 static inline void load_group(Warp *w, const Insn *i, const Region *r, const u32 *offset, u32 bytes, bool word) {
   if (!is_watched(w, i, r->space)) {}
-  else if (i->used) announce_used(w, i, r, offset, bytes);
+  else if (i->exec == ptx_ld_used) announce_used(w, i, r, offset, bytes);
   else announce_read(w, i, r, offset, bytes);
   if (!word) {
     load_any(w, i, r, offset);
@@ -222,7 +223,9 @@ static void store_any(Warp *w, const Insn *i, const Region *r, const u32 *offset
     for (u32 l = 0; l < LANES; l++) {
       if (!w->lane[l]) continue;
       u64 x = register_lane(w, ref, i->width, l);
-      put_bytes(lane_data(w, r, l) + offset[l] + k * i->size, x, i->size);
+      u8 *p = lane_data(w, r, l) + offset[l] + k * i->size;
+      put_bytes(p, x, i->size);
+      if (i->used) store_pointer(w, i, r, p, x);
     }
   }
 }

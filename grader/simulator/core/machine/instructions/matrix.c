@@ -152,6 +152,18 @@ static bool is_aligned(Warp *w, const Insn *i, Tile t, const u32 *stride, u32 fl
   return false;
 }
 
+/* All lanes give the same address and the same stride. */
+static void check_same(Warp *w, const Insn *i, const u32 *stride) {
+  u32 first = first_lane(w->mask);
+  for (u32 m = w->mask; m; m &= m - 1) {
+    u32 l = first_lane(m);
+    bool elsewhere = address(w, i, l) != address(w, i, first);
+    if (!elsewhere && stride[l] == stride[first]) continue;
+    announce_misused(w, i->pc, l, elsewhere ? MATRIX_ADDRESS : MATRIX_STRIDE, stride[l]);
+    return;
+  }
+}
+
 /* wmma.load and wmma.store: each register is one access, or one for each element where the elements of a
  * register are not next to each other. a: the address; b: the stride; c, d: scratch registers; e: the
  * shape; size: bytes of an element; count: registers. */
@@ -164,6 +176,7 @@ static void access(Warp *w, const Insn *i, bool stores) {
   const u32 *stride = SRC(u32, i->b);
   if (!w->mask || !is_aligned(w, i, t, stride, stores ? STORE : 0)) return;
   announce_missing(w, i);
+  check_same(w, i, stride);
   for (u32 r = 0; r < i->count; r++) {
     u32 *d = DST(u32, i->d + r * VECTOR);
     if (r >= own) { memcpy(d, DST(u32, i->d + r % own * VECTOR), VECTOR); continue; }

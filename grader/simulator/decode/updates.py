@@ -1,0 +1,398 @@
+"""Find what a thread makes of what it reads in memory: updates of a place, and data.
+
+A thread that reads a place, by an atomic or a strong load, and then writes there what it made of
+the value, loses what other threads write in between. `memory_roles` marks both ends: the core
+compares, where the thread writes, what is there with what it left (watch/updates.c). An exchange
+whose result is used loses nothing, since the thread gets what it replaces. A compare-and-swap whose
+result is ignored drops the thread's own update; where the value that it expects is used elsewhere,
+another thread may have made the same step for it, as lock-free code does.
+
+What a branch or selection chose by a value is not made of it: state machines write constants. The
+one exception is a comparison by size with the very value that is written: a minimum or maximum.
+
+`swap_loads` finds the plain loads that begin a loop of compare-and-swaps.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Container, Iterable, Mapping, Sequence
+from functools import cached_property
+
+from grader.simulator.decode.dataflow import sources, targets
+from grader.simulator.decode.memory import DATA_READ, HAS_CHECKS, HAS_UPDATES, RELAXED
+from grader.simulator.decode.operands import address_or_none
+from grader.simulator.decode.sync import (
+    STRONG_READS,
+    callee_of,
+    has_fences,
+    moved_by,
+    pointer_stores,
+    stack_slot,
+    strong_roles,
+    successors_of,
+    swap_of,
+    users_of,
+)
+from grader.simulator.ptx.model import Function, Instruction
+
+READ, WRITE, MERGE, BEST, POINTER = 1, 2, 4, 8, 16
+"""What an instruction is to an update, in Insn.used: it reads the place, or writes there: what is
+computed of the value; what another thread may have made of it too; what it was compared with.
+POINTER: it stores a pointer to shared memory."""
+USED_SHIFT, SYNC_SHIFT = 8, 16
+"""Where a role has what becomes Insn.used, and what the launch must know."""
+WRITES = (WRITE | MERGE | BEST) << USED_SHIFT
+
+_COMPUTES = re.compile("(add|sub|mul|mad|fma|div|rem|abs|neg|xor|not|shl|shr|lg2|ex2|sqrt)$")
+_KEEPS = re.compile("(mov|cvt|cvta|and|or|min|max|lop3|bfe|bfi|prmt|shf)$")
+"""Operations that change nothing when they are repeated, as of `v | bit`."""
+_BY_SIZE = frozenset(("lt", "le", "gt", "ge", "lo", "ls", "hi", "hs", "ltu", "leu", "gtu", "geu"))
+_MOVES = ("mov", "cvta")
+
+
+def memory_roles(f: Function, functions: Mapping[str, Function]) -> dict[int, int]:
+    """The flags and other roles of a function's accesses to memory, by index in the body.
+
+    Those of `strong_roles`; `swap_loads` count as strong: RELAXED; what updates consist of; and
+    volatile loads whose value is data without being stored.
+    """
+    roles = strong_roles(f, functions) | dict.fromkeys(swap_loads(f, functions), RELAXED)
+    for at in pointer_stores(f):
+        roles[at] = roles.get(at, 0) | POINTER << USED_SHIFT
+    accesses = _Accesses(f)
+    for at, role in accesses.updates().items():
+        roles[at] = roles.get(at, 0) | role
+    for at in accesses.loads:
+        if at not in roles or not roles[at] % (1 << USED_SHIFT):
+            roles[at] = roles.get(at, 0) | (DATA_READ if accesses.is_data(at, functions) else 0)
+    return roles
+
+
+class _Accesses:
+    """The atomics and strong accesses of a function, and where their values go."""
+
+    def __init__(self, f: Function) -> None:
+        self.f = f
+        heads = [i.op.partition(".")[0] for i in f.body]
+        self.atomics = [at for at, head in enumerate(heads) if head == "atom"]
+        self.loads = [at for at, head in enumerate(heads) if head == "ld" and self.strong(at)]
+        any_reads = self.atomics or self.loads
+        self.users = users_of(f) if any_reads else {}
+        self.guards = {i.guard[0] for i in f.body if i.guard} if any_reads else set()
+        self.reads = [at for at in self.atomics if self.is_used(f.body[at])]
+        self.draws = {at for at in self.reads if ".cas." not in f.body[at].op}
+        self.reads += self.loads if self.atomics else []
+        written = Counter(name for i in f.body for name in targets(i)) if self.reads else {}
+        copies = [i for i in f.body if i.op.startswith(_MOVES) and len(i.operands) == 2]
+        self.copies = {
+            i.operands[0]: i.operands[1] for i in copies if written.get(i.operands[0]) == 1
+        }
+
+    def strong(self, at: int) -> bool:
+        """Whether an access has a memory order or is volatile."""
+        return not STRONG_READS.isdisjoint(self.f.body[at].op.split("."))
+
+    def is_used(self, i: Instruction) -> bool:
+        """Whether an atomic's result is used."""
+        name = i.operands[0]
+        return name != "_" and bool(self.users.get(name) or name in self.guards)
+
+    def place(self, operand: str) -> str:
+        """An operand or address, with copies replaced by what they are copies of."""
+        base, plus, add = operand.strip("[] ").partition("+")
+        for _ in range(len(self.copies)):
+            if base not in self.copies:
+                break
+            base = self.copies[base]
+        return base + plus + add
+
+    def updates(self) -> dict[int, int]:
+        """The roles in updates, and checks before a draw, by index in the body."""
+        roles: dict[int, int] = {}
+        for at in self.reads:
+            i = self.f.body[at]
+            found = self.written_by(at)
+            for write, what in found.items():
+                roles[write] = roles.get(write, 0) | what << USED_SHIFT | HAS_UPDATES << SYNC_SHIFT
+            if found:
+                roles[at] = roles.get(at, 0) | READ << USED_SHIFT
+            drawn = (self.place(self.f.body[k].operands[1]) for k in self.draws - {at})
+            if self.place(i.operands[1]) in drawn and self.decides(at):
+                roles[at] = roles.get(at, 0) | HAS_CHECKS << SYNC_SHIFT
+        return roles
+
+    def decides(self, at: int) -> bool:
+        """Whether a branch, or what a guard covers, depends on a value that is read."""
+        made, _ = self.made_of(at, predicates=True)
+        return not self.guards.isdisjoint(made)
+
+    def written_by(self, at: int) -> dict[int, int]:
+        """The writes that an update may end with which begins with a read."""
+        made, users = self.made_of(at)
+        found: dict[int, int] = {}
+        for write in self.blind_writes(at):
+            i = self.f.body[write]
+            swap = len(i.operands) == 4
+            value = i.operands[-1]
+            unused = self.comparing(made, value) | {write}
+            if swap and (i.operands[2] not in made or users - unused):
+                continue
+            if value in made:
+                found[write] = WRITE if made[value] else MERGE
+            elif self.comparing(made, value):
+                found[write] = BEST
+        return found
+
+    def blind_writes(self, read: int) -> list[int]:
+        """The stores, exchanges and swaps at the place of a read that give no old value back."""
+        out, where = [], self.place(self.f.body[read].operands[1])
+        for at, i in enumerate(self.f.body):
+            head, *parts = i.op.split(".")
+            store = head == "st" and len(i.operands) == 2 and read in self.atomics
+            blind = head == "atom" and {"exch", "cas"} & set(parts) and not self.is_used(i)
+            if (store or blind) and self.place(i.operands[0 if store else 1]) == where:
+                out.append(at)
+        return out
+
+    def comparing(self, made: Mapping[str, bool], value: str) -> set[int]:
+        """The comparisons by size of a register with what is made of a read."""
+        out, wanted = set(), self.place(value)
+        for name in made:
+            for at in self.users.get(name, ()):
+                i = self.f.body[at]
+                parts = i.op.split(".")
+                if parts[0] == "setp" and parts[1] in _BY_SIZE and wanted.startswith("%"):
+                    others = [self.place(x) for x in sources(i) if x not in made]
+                    out |= {at} if wanted in others else set()
+        return out
+
+    def made_of(self, at: int, *, predicates: bool = False) -> tuple[dict[str, bool], set[int]]:
+        """The registers made of what is read, by whether repeating that would change the value.
+
+        Also the instructions that use any of them otherwise.
+        """
+        made = dict.fromkeys(targets(self.f.body[at]), False)
+        work, others = list(made), set[int]()
+        while work:
+            name = work.pop()
+            for user in self.users.get(name, ()):
+                i = self.f.body[user]
+                head = i.op.partition(".")[0]
+                computes = _COMPUTES.match(head) is not None
+                chooses = predicates and head in ("setp", "selp")
+                if not computes and not chooses and not _KEEPS.match(head):
+                    others.add(user)
+                    continue
+                for new in targets(i):
+                    if (computes or made[name]) > made.get(new, -1):
+                        made[new] = computes or made[name]
+                        work.append(new)
+        others |= {k for k, i in enumerate(self.f.body) if i.guard and i.guard[0] in made}
+        return made, others
+
+    def is_data(self, at: int, functions: Mapping[str, Function]) -> bool:
+        """Whether a load's value goes into an atomic, is printed, or chooses what is accessed.
+
+        A pointer or index that was published is tested, or followed by a fence.
+        """
+        if "volatile" not in self.f.body[at].op:
+            return False
+        made, users = self.made_of(at)
+        if any(self.takes(self.f.body[k], made) for k in users):
+            return True
+        followed = any(self.follows(self.f.body[k], made) for k in users)
+        return followed and not self.decides(at) and not has_fences(self.f, functions)
+
+    def takes(self, i: Instruction, made: Container[str]) -> bool:
+        """Whether an atomic or printf gets a value; a swap compares it with the present one."""
+        head, *parts = i.op.split(".")
+        if head in ("atom", "red") and "cas" not in parts:
+            return any(x in made for x in i.operands[1 + (head == "atom") :])
+        return head == "st" and i.operands[1] in made and self.place(i.operands[0]) in self.printed
+
+    def follows(self, i: Instruction, made: Container[str]) -> bool:
+        """Whether an instruction accesses memory at an address made of a value."""
+        head = i.op.partition(".")[0]
+        if head not in ("ld", "st", "atom", "red"):
+            return False
+        where = i.operands[1 if head in ("ld", "atom") else 0]
+        return address_or_none(where)[0] in made
+
+    @cached_property
+    def printed(self) -> set[str]:
+        """The places in the stack frame that printf gets its arguments from."""
+        given: dict[str, str] = {}
+        out = set[str]()
+        for i in self.f.body:
+            if i.op.startswith("st.param"):
+                given[i.operands[0]] = i.operands[1]
+            elif i.op.startswith("call") and "vprintf" in i.operands:
+                out |= {x.partition("+")[0] for x in map(self.place, given.values())}
+        bases = {i.operands[0]: i.operands[2] for i in self.f.body if i.op == "add.u64"}
+        starts = {bases[x] for x in out if x in bases}
+        local = {x for x, start in bases.items() if start in starts}
+        stores = [i for i in self.f.body if i.op.startswith("st.local")]
+        places = {self.place(i.operands[0]) for i in stores}
+        return {x for x in places if x.partition("+")[0] in local}
+
+
+_CALCULATES = re.compile(
+    "(add|sub|mul|mad|fma|div|rem|abs|neg|min|max|and|or|xor|not|shl|shr|shf|bfe|bfi|lop3|prmt|mov|cvt"
+    "|cvta|setp|set|selp|slct|testp|copysign|sqrt|rsqrt|rcp|ex2|lg2|sin|cos|tanh|popc|clz|brev)$"
+)
+_PASSES = re.compile("mov$")
+_MOST_CALLEES = 64
+_ADDRESSES = re.compile("(add|sub|mul|mad|shl|cvt|and|or|ld)$")
+
+
+def swap_loads(f: Function, functions: Mapping[str, Function]) -> list[int]:
+    """The plain loads, by index, whose value only a loop of compare-and-swaps takes.
+
+    CUDA's own example of an atomic addition of doubles begins so. A stale value makes the first
+    swap fail, and the loop goes on with what that swap returned.
+    """
+    swaps = {at: swap for at, i in enumerate(f.body) if (swap := swap_of(i)) is not None}
+    flow = _Flow(f, functions) if swaps else None
+    return [at for at in range(len(f.body)) if flow is not None and flow.begins(at, swaps)]
+
+
+class _Flow:
+    """Where the values of a function go.
+
+    Attributes:
+        users: the instructions, by index, that read each name, or have it as their guard.
+        values: what each name that is written once is: the value's number, and what is added.
+    """
+
+    def __init__(self, f: Function, functions: Mapping[str, Function]) -> None:
+        self.f, self.functions, self.pure = f, functions, dict[tuple[str, re.Pattern[str]], bool]()
+        self.moves = [moved_by(i) for i in f.body]
+        self.users: dict[str, list[int]] = {}
+        written = Counter(name for to, _ in self.moves for name in to)
+        self.values: dict[str, tuple[str, int]] = {}
+        self.numbers: dict[tuple[object, ...], str] = {}
+        for at, (i, (to, given)) in enumerate(zip(f.body, self.moves, strict=True)):
+            for name in [*given, *([i.guard[0]] if i.guard else [])]:
+                self.users.setdefault(name, []).append(at)
+            if len(to) == 1 and written[to[0]] == 1 and i.guard is None:
+                self.values[to[0]] = self.value(i, to[0], given)
+
+    def place(self, text: str) -> tuple[str, int]:
+        """An address, or what an operand is."""
+        base, add = address_or_none(text) if text.startswith("[") else (text, 0)
+        root, more = self.values.get(str(base), (str(base), 0))
+        return root, more + add
+
+    def value(self, i: Instruction, name: str, given: Sequence[str]) -> tuple[str, int]:
+        """What an instruction computes; two that compute the same have one number."""
+        parts = i.op.split(".")
+        moves = parts[0] in ("mov", "cvta", "st") or "param" in parts or stack_slot(i)
+        if moves and len(given) < 2:
+            return self.place(given[0] if given else i.operands[-1])
+        if parts[0] == "add" and len(i.operands) > 2 and i.operands[2].isdecimal():
+            root, add = self.place(i.operands[1])
+            return root, add + int(i.operands[2])
+        if not _ADDRESSES.match(parts[0]) or STRONG_READS & set(parts):
+            return name, 0
+        key = (i.op, *map(self.place, i.operands[1:]))
+        return self.numbers.setdefault(key, f"#{len(self.numbers)}"), 0
+
+    def begins(self, at: int, swaps: Mapping[int, tuple[str, str]]) -> bool:
+        """Whether an instruction is a plain load that a loop of some of the swaps begins with."""
+        i = self.f.body[at]
+        parts, loaded = i.op.split("."), targets(i)
+        plain = parts[0] == "ld" and not {*STRONG_READS, "param", "const"} & set(parts)
+        if not plain or len(loaded) != 1 or len(i.operands) != 2:
+            return False
+        place = self.place(i.operands[1])
+        same = {k: value for k, (where, value) in swaps.items() if self.place(where) == place}
+        copies, _ = self.spread(loaded, range(len(self.f.body)), _PASSES) if same else (loaded, [])
+        own = {k for k, value in same.items() if value in copies}
+        before = self.reached(at, own) if own else set()
+        if not any(k in self.reached(k, {at}) for k in own & before):
+            return False
+        if self.outlives(loaded, before | own):
+            return False
+        used, users = self.spread(loaded, before - own, _CALCULATES)
+        chosen = {k for k in users if self.f.body[k].op.startswith("bra")}
+        return (
+            not any(name.startswith("func_retval") for name in used)
+            and all(self.computes(self.f.body[k], _CALCULATES) for k in users if k not in chosen)
+            and all(self.chooses(k, own, at) for k in chosen)
+        )
+
+    def outlives(self, loaded: Sequence[str], known: Container[int]) -> bool:
+        """Whether a loaded value has an effect elsewhere than before the first swap, and in it.
+
+        False where its register has another value later, as the optimizer makes it.
+        """
+        work = [x for x in loaded if x in self.values]
+        found = set(work)
+        for name in work:
+            for at in self.users.get(name, ()):
+                i, (to, _) = self.f.body[at], self.moves[at]
+                computes = self.computes(i, _CALCULATES) and not i.op.startswith("call")
+                if at not in known and not computes:
+                    return i.op.startswith(("st", "red", "atom", "ld", "call"))
+                new = [x for x in to if computes and x in self.values and x not in found]
+                work += new
+                found.update(new)
+        return False
+
+    def chooses(self, branch: int, ends: set[int], load: int) -> bool:
+        """Whether both ways from a branch only compute, up to one of `ends`."""
+        region = self.reached(branch, ends)
+        return load not in region and all(
+            self.computes(self.f.body[k], _CALCULATES)
+            or self.f.body[k].op.startswith(("bra", "ld"))
+            for k in region - ends
+        )
+
+    def spread(
+        self, names: Sequence[str], region: Container[int], heads: re.Pattern[str]
+    ) -> tuple[set[str], list[int]]:
+        """The names that get a value by what `computes`, and all that reads them in a region."""
+        work, known, users = list(names), set(names), []
+        for name in work:
+            for at in self.users.get(name, ()):
+                if at in region:
+                    users.append(at)
+                    new = self.moves[at][0] if self.computes(self.f.body[at], heads) else []
+                    work += [x for x in new if x not in known]
+                    known.update(new)
+        return known, users
+
+    def reached(self, start: int, ends: set[int]) -> set[int]:
+        """The instructions that may run after another, up to and with the first of `ends`."""
+        work, found = [start], set[int]()
+        while work:
+            for then in self.after(work.pop()):
+                if then < len(self.f.body) and then not in found:
+                    found.add(then)
+                    work += [then] if then not in ends else []
+        return found
+
+    def after(self, at: int) -> Iterable[int]:
+        """The successors of an instruction, without the way that `while (true)` never takes."""
+        guard = self.f.body[at].guard
+        never = guard and not guard[1] and self.values.get(guard[0]) == ("0", 0)
+        return [at + 1] if never else successors_of(self.f, at)
+
+    def computes(self, i: Instruction, heads: re.Pattern[str]) -> bool:
+        """Whether an instruction only makes a value of its operands, by some operations."""
+        parts, callee = i.op.split("."), self.functions.get(callee_of(i)[1])
+        if callee is not None and (key := (callee.name, heads)) not in self.pure:
+            self.pure[key] = False
+            few = len(self.pure) < _MOST_CALLEES
+            self.pure[key] = (
+                callee.has_body
+                and few
+                and all(
+                    x.op.startswith(("bra", "ret")) or self.computes(x, heads) for x in callee.body
+                )
+            )
+        if callee is not None:
+            return self.pure[callee.name, heads]
+        return heads.match(parts[0]) is not None or "param" in parts or bool(stack_slot(i))

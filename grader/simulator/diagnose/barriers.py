@@ -1,0 +1,151 @@
+"""The findings of barriers, and of instructions that the lanes of a warp execute together."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from grader.launch import Finding, OtherAccess, Severity
+from grader.simulator.core import bindings as c
+from grader.simulator.decode.module import Image
+from grader.simulator.diagnose.races import PASSED_BY, WITHIN_WARP, Report
+
+BARRIER_KINDS = frozenset(
+    (c.DIVERGENCE, c.DEADLOCK, c.EARLY_EXIT, c.WARP_MASK, c.WARP_STUCK, c.LANE_MISSING)
+) | {c.BARRIER_COUNT, c.MISUSED}
+_MISSING_LANES = {
+    0: "which does not execute this call",
+    1: "which has returned",
+    2: "which is not in the member mask",
+}
+
+
+_MISUSES = {
+    c.SHUFFLE_WIDTH: (
+        "the width of this shuffle is {}: the result is undefined",
+        "Pass a power of two from 1 to 32 as the width.",
+    ),
+    c.MATRIX_ADDRESS: (
+        "lanes of one warp pass different pointers to this matrix: the result is undefined",
+        "Pass the same pointer in all lanes of the warp: compute it from the warp's index.",
+    ),
+    c.MATRIX_STRIDE: (
+        "lanes of one warp pass different strides (ldm) of this matrix: the result is undefined",
+        "Pass the same stride in all lanes of the warp.",
+    ),
+}
+"""By the report's `extra`: what makes an instruction of a warp undefined, and the hint."""
+
+
+def barrier_finding(r: Report, *, returned: bool = True) -> Finding:
+    """The finding of threads that do not arrive at one barrier; `returned`: they may have left."""
+    if r.kind == c.EARLY_EXIT and (r.has(PASSED_BY) or not returned):
+        often = "less often than others" if r.extra else "not at all"
+        return _divergence(
+            f"some threads reach this barrier {often}, and none of them has returned before: they "
+            "pass by it",
+            "Move the barrier out of the branch or loop that only some threads enter: every thread "
+            "that it waits for must reach it, and equally often.",
+        )
+    if r.kind == c.EARLY_EXIT and r.extra:
+        return _divergence(
+            "threads of one block reach this barrier a different number of times: some return "
+            "after fewer iterations, and the barrier does not wait for them",
+            "Let every thread make the same number of iterations, and put the condition around "
+            "the work only. Without the return, the block would wait here forever.",
+            severity="warning",
+        )
+    if r.kind == c.EARLY_EXIT:
+        return _divergence(
+            "some threads returned before this barrier, and it does not wait for them",
+            "Return early only from threads that no later line needs.",
+            severity="info",
+        )
+    if r.kind == c.WARP_MASK:
+        return _divergence(
+            f"a thread calls this with a member mask ({r.extra:#010x}) that does not include it",
+            "Set the bit of every calling thread in the mask.",
+        )
+    if r.kind == c.LANE_MISSING:
+        return _divergence(
+            f"this reads the value of lane {r.extra & 31}, {_MISSING_LANES[r.extra >> 8]}: the "
+            "result is undefined, and the kernel's output depends on it",
+            "Let every lane that is read execute this call and be in the mask, or read only from "
+            "lanes that are: make the offset, or the width, smaller.",
+        )
+    if r.kind == c.MISUSED:
+        what, fix = _MISUSES[r.extra]
+        return _divergence(what.format(r.bytes), fix)
+    other = OtherAccess(r.line2, r.thread2, r.block2, "wait")
+    if r.kind == c.BARRIER_COUNT:
+        return _barrier_count(r, other)
+    if r.kind == c.WARP_STUCK:
+        return _divergence(
+            "lanes of the member mask never arrive here",
+            "Move this call out of the branch, so that every lane of the mask reaches it.",
+            other=other,
+        )
+    if r.kind == c.DEADLOCK:
+        return _divergence(
+            "deadlock: threads of the block wait at barriers that the others never reach",
+            "Move the barrier out of the branch, so that all threads of the block reach it.",
+            other=other,
+        )
+    return _at_two_places(r, other)
+
+
+def _at_two_places(r: Report, other: OtherAccess) -> Finding:
+    """The finding of threads that wait at two barriers, or at two places of one."""
+    if r.has(WITHIN_WARP):
+        return _divergence(
+            "lanes of one warp wait at this barrier at different places: an aligned one, such as "
+            "bar.sync, is undefined unless all lanes of a warp execute it together",
+            "Move it out of the branch, or use barrier.sync, which is not aligned.",
+            other=other,
+        )
+    return _divergence(
+        "threads of one block wait at different barriers",
+        "Move __syncthreads() out of the branch or loop that only some threads enter.",
+        other=other,
+    )
+
+
+_OTHER_BYTES = 2
+"""In the flags of a report on a barrier's count: it is that of the bytes of transactions."""
+
+
+def _barrier_count(r: Report, other: OtherAccess) -> Finding:
+    """The finding of a named barrier whose threads do not match its count."""
+    if r.flags & 1:
+        return _divergence(
+            f"threads wait at one barrier with different counts: {r.bytes} and {r.extra}",
+            "Pass the same number of threads in every bar.sync of one barrier.",
+            other=other,
+        )
+    if r.flags & _OTHER_BYTES:
+        name = f"`{r.target.name}`" if r.target.name else "an mbarrier"
+        made = _divergence(
+            f"the bulk copies that {name} tracks bring {r.bytes:,} bytes, and its phases expect "
+            f"{r.extra:,}: a phase ends before its copies do, or never",
+            "Let each phase expect the bytes of all its copies, no more and no less "
+            "(mbarrier.arrive.expect_tx, barrier_arrive_tx).",
+        )
+        return replace(made, variable=r.target.name, space=r.target.space)
+    return _divergence(
+        f"{r.extra} arrivals at a barrier that counts {r.bytes}: which threads it releases is not "
+        "defined",
+        f"Let {r.bytes} threads use the barrier, and none arrive again before it completes; use "
+        "another barrier number for the others, or correct the count.",
+    )
+
+
+def _divergence(
+    what: str, fix: str, *, severity: Severity = "error", other: OtherAccess | None = None
+) -> Finding:
+    access = "wait" if other else ""
+    return Finding("barrier-divergence", severity, what, other=other, access=access, hint=fix)
+
+
+def is_legal_ptx(image: Image, r: Report) -> bool:
+    """Whether a shuffle's mask is no width of CUDA's: PTX takes others in inline assembly."""
+    widths = r.kind == c.MISUSED and r.extra == c.SHUFFLE_WIDTH
+    return widths and "__shfl" not in image.functions[image.owner[r.pc]].name

@@ -1,0 +1,14 @@
+// launch: {"kernel": "k", "grid": [1, 1, 1], "block": [64, 1, 1], "shared": 0, "args": [["int32", 64, "out"]]}
+// expect: barrier-divergence error line 8
+extern "C" __global__ void k(int *out) {
+  __shared__ int s[64];
+  int t = threadIdx.x;
+  if (t & 1) {
+    s[t] = t;
+    asm volatile("bar.sync 1, 64;" ::: "memory");
+  } else {
+    s[t] = 2 * t;
+    asm volatile("bar.sync 1, 64;" ::: "memory");
+  }
+  out[t] = s[63 - t];
+}

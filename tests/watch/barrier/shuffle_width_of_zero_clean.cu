@@ -1,0 +1,6 @@
+// launch: {"kernel": "k", "grid": [1, 1, 1], "block": [32, 1, 1], "shared": 0, "args": [["int32", 32], ["int32", 32, "out"]]}
+// expect: clean
+extern "C" __global__ void k(const int *x, int *out) {
+  int t = threadIdx.x, width = x[0] & 0;
+  out[t] = width > 0 ? __shfl_sync(~0u, x[t], t, width) : x[t];
+}

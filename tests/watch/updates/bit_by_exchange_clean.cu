@@ -1,0 +1,8 @@
+// launch: {"kernel": "k", "grid": [4, 1, 1], "block": [32, 1, 1], "shared": 0, "args": [["int32", 1, "zero"]]}
+// expect: clean
+// Every block sets the same bit.
+extern "C" __global__ void k(int *bits) {
+  if (threadIdx.x) return;
+  int seen = atomicOr(bits, 0);
+  atomicExch(bits, seen | 4);
+}

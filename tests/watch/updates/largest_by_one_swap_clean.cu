@@ -1,0 +1,11 @@
+// launch: {"kernel": "k", "grid": [4, 1, 1], "block": [32, 1, 1], "shared": 0, "args": [["int32", 4], ["int32", 1, "zero"]]}
+// expect: clean
+extern "C" __global__ void k(const int *x, int *best) {
+  if (threadIdx.x) return;
+  int own = x[blockIdx.x], seen = atomicAdd(best, 0);
+  while (own > seen) {
+    int found = atomicCAS(best, seen, own);
+    if (found == seen) break;
+    seen = found;
+  }
+}
