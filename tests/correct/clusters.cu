@@ -23,7 +23,8 @@ extern "C" __global__ void cluster_split(int *o) {
   r = 1;
   asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory");
   asm volatile("{ .reg .b32 a, n, rank; mov.u32 rank, %%cluster_ctarank; mapa.shared::cluster.u32 a, %1, rank; getctarank.shared::cluster.u32 rank, a; ld.shared::cluster.s32 %0, [a];\n"
-               "mov.u32 n, %%cluster_nctaid.x; add.s32 %0, %0, n; mov.u32 n, %%cluster_ctaid.y; add.s32 %0, %0, n; add.s32 %0, %0, rank; mov.u32 n, %%clusterid.x; mov.u32 a, %%ctaid.x; sub.s32 n, n, a; add.s32 %0, %0, n; }"
+               "mov.u32 n, %%cluster_nctaid.x; add.s32 %0, %0, n; mov.u32 n, %%cluster_ctaid.y; add.s32 %0, %0, n; add.s32 %0, %0, rank; mov.u32 n, %%clusterid.x; mov.u32 a, %%ctaid.x; sub.s32 n, n, a; add.s32 %0, %0, n;\n"
+               ".reg .pred p; mov.pred p, %%is_explicit_cluster; selp.s32 n, 100, 0, p; add.s32 %0, %0, n; }"
                : "=r"(x) : "r"((unsigned)__cvta_generic_to_shared(s + 63 - threadIdx.x)) : "memory");
   o[blockIdx.x * 64 + threadIdx.x] = x + r;
 }

@@ -140,6 +140,14 @@ def test_elements_of_vectors_are_registers() -> None:
         decode(parse(HEAD + ".reg .v2 .u32 q; mov.u32 q.z, 1;\nret;\n}\n"), "k", core().known)
 
 
+def test_elements_of_special_registers_move_together() -> None:
+    made = code(".reg .b32 a, b, c, d; mov.v4.u32 {a, b, c, d}, %ntid;")
+    assert made[:4] == [
+        ("mov.u32", "a", "%ntid.x"), ("mov.u32", "b", "%ntid.y"), ("mov.u32", "c", "%ntid.z"),
+        ("mov.u32", "d", "0"),
+    ]  # fmt: skip
+
+
 def test_directives_of_inline_assembly_are_read() -> None:
     made = code(
         '{\n.loc 1 3 4\n}\n{ .param .b32 q; st.param.b32 [q+0], 2; }\n.file 1 "a, b.cu"\n'

@@ -231,6 +231,7 @@ class Operands:
                 raise OperandError(f"{text} read as {width} bytes")
             return WARP_SPECIAL[text] * 128 | SPECIAL
         if width == 0:
+            text = "0" if text == "%is_explicit_cluster" else text
             if not _INTEGER.match(text):
                 raise OperandError(f"{text} is not a predicate")
             return self.constants.place(("bits", 4, 0xFFFFFFFF if integer(text) else 0, 0))

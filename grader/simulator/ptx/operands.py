@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 
 from grader.simulator.ptx.constants import NotConstant, bits_of, evaluate
 from grader.simulator.ptx.model import PtxError
@@ -66,6 +67,7 @@ def _split(text: str, at: int) -> Iterator[str]:
     raise PtxError(f"cannot parse the operands {text[:60]!r}")
 
 
+@lru_cache(maxsize=1 << 13)
 def folded(operand: str) -> str:
     """Replace the constant expressions of an operand by their values.
 

@@ -70,8 +70,8 @@ _NAME = re.compile(r"(?<![\w$%.])[$%A-Za-z_][$%\w]*")
 """A name, but no digits of a number, and no element of a vector."""
 
 _CACHED = ("ld", "st", "atom", "red")
-_WIDE = ("mov.v", "mov.b128", "ld", "st")
-"""The instructions that may be of vectors or of 128 bits."""
+_INDEXED = re.compile(r"[\w$]\[")
+"""An element of an array, such as a[2], among the operands."""
 
 _LIMIT = re.compile(
     r"\.(maxntid|reqntid|minnctapersm|maxnreg|maxnctapersm|reqnctapercluster)\s+([\d,\s]+)"
@@ -295,7 +295,7 @@ class _Body:
             return
         if (parts := _instruction(text)) is None:
             raise PtxError(f"cannot parse {text[:60]!r}")
-        op, operands, guard = parts
+        op, operands, guard, indexes = parts
         names = [*operands]
         if len(self.scopes) > 1:
             branches = bool(names) and op.startswith(("bra", "brx"))
@@ -307,9 +307,10 @@ class _Body:
                 names.append(kept)
         if self.vectors.elements:
             names = list(map(self.vectors.expanded, names))
-        if "[" in "".join(x for x in names if x[:1] not in "[{("):
+        if indexes:
             names = [self.indexed(op, name) for name in names]
-        for own, given in scalar_moves(op, names) if op.startswith(_WIDE) else ((op, names),):
+        wide = op.startswith("mov.v") or (self.vectors.elements and op.endswith(".b128"))
+        for own, given in scalar_moves(op, names) if wide else ((op, names),):
             made = Instruction(own, given, guard, self.location, used=self.used)
             self.function.body.append(made)
         self.used = None
@@ -359,16 +360,20 @@ class _Body:
                 if int(ranged[2]) > MAX_REGISTERS:
                     raise PtxError(f"more than {MAX_REGISTERS} registers")
                 declared = [f"{ranged[1]}{k}" for k in range(int(ranged[2]))]
-            for unique in map(self.declare, declared):
-                elements = self.vectors.declare(unique, count) if count > 1 else (unique,)
-                self.function.registers.update(dict.fromkeys(elements, kind))
+            unique = list(map(self.declare, declared))
+            if count > 1:
+                unique = [e for vector in unique for e in self.vectors.declare(vector, count)]
+            self.function.registers.update(dict.fromkeys(unique, kind))
         if len(self.function.registers) > MAX_REGISTERS:
             raise PtxError(f"more than {MAX_REGISTERS} registers")
 
 
 @lru_cache(maxsize=1 << 13)  # most instructions of an edited source are those of the others
-def _instruction(text: str) -> tuple[str, tuple[str, ...], tuple[str, bool] | None] | None:
-    """The opcode, the operands and the guard of an instruction; None for any other text."""
+def _instruction(text: str) -> tuple[str, tuple[str, ...], tuple[str, bool] | None, bool] | None:
+    """The opcode, operands and guard of an instruction, and whether an operand is an element.
+
+    None for any other text.
+    """
     match = _INSTRUCTION.match(text)
     if match is None:
         return None
@@ -379,7 +384,8 @@ def _instruction(text: str) -> tuple[str, tuple[str, ...], tuple[str, bool] | No
         operands = tuple(map(folded, operands))
     if op.startswith(_CACHED) and ".L2::cache_hint" in op:  # a policy changes no result
         op, operands = op.replace(".L2::cache_hint", ""), operands[:-1]
-    return op, operands, (guard, negated == "!") if guard else None
+    indexes = _INDEXED.search(text) is not None
+    return op, operands, (guard, negated == "!") if guard else None, indexes
 
 
 @lru_cache(maxsize=1 << 12)
