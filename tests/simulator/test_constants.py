@@ -14,9 +14,8 @@ from grader.simulator.core.bindings import core
 from grader.simulator.decode.module import decode
 from grader.simulator.ptx.constants import NotConstant, evaluate, float_bits
 from grader.simulator.ptx.model import Function, PtxError
-from grader.simulator.ptx.operands import folded, operands_of
+from grader.simulator.ptx.operands import folded, operands_of, variable
 from grader.simulator.ptx.parser import parse
-from grader.simulator.ptx.variables import variable
 
 MEASURED = json.loads((Path(__file__).parents[1] / "ptx" / "truth" / "constants.json").read_text())
 BITS = 1 << 64

@@ -13,7 +13,7 @@ from grader.simulator.decode.instructions import Insn, Known, NotSimulated
 from grader.simulator.decode.memory import FENCE_SC, scope_of
 from grader.simulator.decode.operands import Frame, OperandError, Operands
 from grader.simulator.ptx.model import TYPE_BYTES, Function, Instruction, Variable
-from grader.simulator.ptx.variables import variable
+from grader.simulator.ptx.operands import variable
 
 FALL, BRANCH, TABLE, RETURN, EXIT, TRAP, BARRIER, WARPSYNC, CALL = range(9)
 SYNC, ARRIVE, RED_POPC, RED_AND, RED_OR = range(5)

@@ -20,8 +20,14 @@ from grader.simulator.ptx.model import (
     PtxError,
     Variable,
 )
-from grader.simulator.ptx.operands import Vectors, element, folded, operands_of, scalar_moves
-from grader.simulator.ptx.variables import variable
+from grader.simulator.ptx.operands import (
+    Vectors,
+    element,
+    folded,
+    operands_of,
+    scalar_moves,
+    variable,
+)
 
 _COMMENT = re.compile(r'//[^\n]*|/\*.*?(?:\*/|\Z)|("[^"\n]*")', re.S)
 
@@ -70,8 +76,7 @@ _NAME = re.compile(r"(?<![\w$%.])[$%A-Za-z_][$%\w]*")
 """A name, but no digits of a number, and no element of a vector."""
 
 _CACHED = ("ld", "st", "atom", "red")
-_INDEXED = re.compile(r"[\w$]\[")
-"""An element of an array, such as a[2], among the operands."""
+_INDEXED = re.compile(r"[\w$]\[")  # an element of an array, such as a[2]
 
 _LIMIT = re.compile(
     r"\.(maxntid|reqntid|minnctapersm|maxnreg|maxnctapersm|reqnctapercluster)\s+([\d,\s]+)"
@@ -370,10 +375,7 @@ class _Body:
 
 @lru_cache(maxsize=1 << 13)  # most instructions of an edited source are those of the others
 def _instruction(text: str) -> tuple[str, tuple[str, ...], tuple[str, bool] | None, bool] | None:
-    """The opcode, operands and guard of an instruction, and whether an operand is an element.
-
-    None for any other text.
-    """
+    """The opcode, operands and guard, and whether an operand is an element; None for other text."""
     match = _INSTRUCTION.match(text)
     if match is None:
         return None
