@@ -208,7 +208,10 @@ static void check_loss(Visit *v) {
     const Node *n = &g->node[at - 1];
     u32 lane = first_lane(n->lanes);
     if (own(v, n, lane)) continue;
-    bool between = n->version > read->version && differs;
+    bool now = n->warp == v->w->index && n->block == v->w->cta->number && n->pc == v->i->pc &&
+               n->serial == (u32)v->w->steps; /* the same instruction, of which memory has nothing yet */
+    bool other_value = now ? !lanes_store_same(v->w, v->i, v->lane, lane) : differs;
+    bool between = n->version > read->version && other_value;
     bool missed = n->version > read->version || !(before(v, n, lane) || is_awaited(v, n));
     if (!between && !(depends && missed)) continue;
     v->loss_reported = true;
