@@ -31,6 +31,8 @@ MAX_BYTES = 1 << 20
 MAX_DEPTH = 100
 """Nested mappings and lists; with more, libyaml's composer overflows the C stack."""
 
+_DEPTH = f"more than {MAX_DEPTH} nested lists or mappings"
+
 _PREFIXES = ("Input should be ", "Value error, ", "Assertion failed, ")
 
 
@@ -154,8 +156,7 @@ def _refuse_depth(file: str, events: Iterable[yaml.Event]) -> None:
         depth += isinstance(event, yaml.CollectionStartEvent)
         depth -= isinstance(event, yaml.CollectionEndEvent)
         if depth > MAX_DEPTH:
-            what = f"more than {MAX_DEPTH} nested lists or mappings"
-            raise LabFault(what, where=_at(file, event))
+            raise LabFault(_DEPTH, where=_at(file, event))
 
 
 def _not_yaml(file: str, error: Exception, text: str = "") -> LabFault:
@@ -164,6 +165,8 @@ def _not_yaml(file: str, error: Exception, text: str = "") -> LabFault:
     if mark and text[mark.index : mark.index + 1] == "\t":
         problem = "a tab where only spaces are allowed"
     where = f"{file}:{mark.line + 1}:{mark.column + 1}" if mark else f"{file}:1"
+    if "nesting depth" in problem:  # libyaml reads ahead, and newer ones refuse a thousand levels
+        return LabFault(_DEPTH, where=where)
     fix = (
         "check the indentation, and quote text that contains `: ` or starts with a special "
         "character"

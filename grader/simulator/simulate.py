@@ -128,14 +128,8 @@ def simulate(
     allowed = steps or Limits.steps
     for launch in launches:
         started = time.perf_counter()
-        limits = Limits(
-            allowed,
-            limit,
-            max(1, threads),
-            blocks=sampled_blocks(launch.grid, sample),
-            measures=MEASURES[measure],
-            proof="outputs" if proof else "nothing",
-        )
+        limits = Limits(allowed, limit, max(1, threads), measures=MEASURES[measure], proof=proof)
+        limits = replace(limits, blocks=sampled_blocks(launch.grid, sample))
         simulation = _Simulation(program, launch, variants_of, limits)
         trace = simulation.trace()
         trace = sample_trace(trace) if sample else trace
@@ -219,9 +213,8 @@ class _Simulation:
         for variant in variants:
             image = variant.machine.image
             limits = replace(limits, seconds=self.left().seconds)
-            if limits.proof != "nothing":
-                only_found = not variant.counts and variants[-1].counts
-                limits = replace(limits, proof="findings" if only_found else "outputs")
+            proof = limits.proof and (variant.counts or variants[-1].counts)
+            limits = replace(limits, proof=proof)
             raw = _run(variant, self.launch, limits)
             self.steps += [] if limits.schedule else [raw.steps]
             explainer = Explainer(

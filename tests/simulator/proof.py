@@ -86,7 +86,7 @@ def differences(
     program: Program, launches: Sequence[Launch], counts: Counter[str], **more: Any
 ) -> Iterator[str]:
     """What differs in the traces of launches with and without a proof."""
-    decoded: Variants = {}
+    decoded = Variants()
     how: dict[str, Any] = {"steps": STEPS, "decoded": decoded, "measure": "sharing", **more}
     for number, launch in enumerate(launches):
         (usual,) = simulate(program, [launch], proof=False, **how)

@@ -8,7 +8,6 @@ from copy import copy
 from dataclasses import replace
 from functools import cached_property
 from math import prod
-from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -57,8 +56,8 @@ class Limits:
         stop_at_error: whether the first error ends the run.
         measures: what to measure of the work of a counted run: bindings.COUNT_FOREIGN and
             COUNT_DISTINCT, 0 for the instructions of threads alone; None measures nothing.
-        proof: what a run by proof has to give, if that is possible: "outputs", with counters and
-            findings, or findings alone; "nothing" runs every block in full.
+        proof: whether a run may be by proof. If it does not count, its findings hold, its outputs
+            do not.
     """
 
     steps: int = 400_000_000
@@ -72,7 +71,7 @@ class Limits:
     blocks: tuple[int, ...] = ()
     stop_at_error: bool = False
     measures: int | None = None
-    proof: Literal["nothing", "outputs", "findings"] = "nothing"
+    proof: bool = False
 
 
 LEAST_PROVEN = 1 << 13
@@ -191,20 +190,20 @@ class Machine:
         self, launch: Launch, limits: Limits, count: bool, memory: Loaded | None
     ) -> Raw | None:
         """Run a launch by proof; None where that is not possible, or nothing is proven."""
-        proof = self.proof_of(launch, limits)
+        proof = self.proof_of(launch, limits, count)
         if proof is None:
             return None
         less = replace(limits, steps=min(limits.steps, PROVEN_STEPS), seconds=limits.seconds / 2)
         return self._attempt(launch, less, count, memory, ordered=False, proof=proof)
 
-    def proof_of(self, launch: Launch, limits: Limits) -> ProofArrays | None:
+    def proof_of(self, launch: Launch, limits: Limits, count: bool) -> ProofArrays | None:
         """The code with which a launch runs by proof; None where it runs as usual."""
-        if limits.proof == "nothing" or limits.blocks or limits.garbage:
+        if not limits.proof or limits.blocks or limits.garbage:
             return None
         worth = prod(launch.grid) * prod(launch.block) >= LEAST_PROVEN
         if not worth or prod(launch.grid) <= REPRESENTATIVES or self.proof is None:
             return None
-        if limits.proof == "findings":
+        if not count:
             return self.proof
         whole = self.proof.insns, self.proof.blocks
         return replace(self.proof, reduced_insns=whole[0], reduced_blocks=whole[1])
