@@ -24,6 +24,7 @@ from grader.compile.preprocessor import line_of
 from grader.export import fields, junit
 from grader.faults import Fault
 from grader.gpu import nvcc, tools
+from grader.grading.single_launch import allows_large_shared
 from grader.labs.model import KernelSpec
 from grader.labs.quiz import parse_answer, parse_answer_sheet
 from grader.labs.reading import load_lab
@@ -173,6 +174,9 @@ MESSAGE_READERS: dict[str, Reader] = {
     "submissions/files.py:parse_submission": lambda t: parse_submission(t[:200_000].encode(), "a"),
     "compile/source_text.py:decode_source": lambda t: source_text.decode_source(t.encode(), "a"),
     "compile/preprocessor.py:line_of": lambda text: line_of(text, 5),
+    "grading/single_launch.py:allows_large_shared": lambda t: allows_large_shared(
+        f"cudaFuncSetAttribute({t}", "k"
+    ),
     "labs/quiz.py:parse_answer": lambda text: answered(text),
     "batch/similarity.py:fingerprints": lambda t: (fingerprints(t, "structure"),
                                                    fingerprints(t, "wording")),
@@ -211,7 +215,6 @@ ELSEWHERE = {
     "compile/preprocessor.py:joined": "called by code",
     "compile/preprocessor.py:with_blanks": "called by Selection.text",
     "gpu/launches.py:error_finding": "the driver's message",
-    "gpu/session.py:get_function": "passes a kernel's name to the driver",
     "grading/run.py:simulator_memory": "calls static_bytes",
     "labs/files.py:compose_bytes": "called by parse_answer_sheet",
     "labs/files.py:write_atomically": "writes",
@@ -226,13 +229,19 @@ ELSEWHERE = {
     "reports/explain/explanation.py:explain_launch": "calls source_lines",
     "simulator/counters.py:access_table": "passes the source on to SourceVariables",
     "simulator/diagnose/kernel_code.py:kernel_code": "passes the source on to SourceVariables",
-    "simulator/ptx/parser.py:operands_of": "called by parse",
+    "gpu/functions.py:kernel_of": "passes a kernel's name to the driver",
+    "gpu/functions.py:get_function": "passes a kernel's name to the driver",
+    "simulator/ptx/parser.py:moved_to": "called by parse",
+    "simulator/ptx/operands.py:operands_of": "called by parse",
+    "simulator/ptx/operands.py:number_or": "called by parse",
+    "simulator/ptx/operands.py:variable": "called by parse",
+    "simulator/ptx/constants.py:evaluate": "called by parse",
+    "simulator/ptx/constants.py:integer": "called by parse",
+    "simulator/ptx/constants.py:exact_float": "called by parse",
+    "simulator/ptx/constants.py:float_bits": "called by parse",
     "simulator/ptx/parser.py:read": "called by parse",
     "simulator/ptx/parser.py:statement": "called by parse",
     "simulator/ptx/parser.py:directive": "called by parse",
-    "simulator/ptx/model.py:variable": "called by parse",
-    "simulator/ptx/model.py:integer": "called by parse",
-    "simulator/ptx/model.py:float_bits": "called by parse",
 }
 """Functions that take a text and are measured as part of another reader."""
 
@@ -305,6 +314,9 @@ PTX_TEXTS = {
     "parentheses": (".entry k", "("),
     "open comments": ("", "/*"),
     "words": ("", ".visible "),
+    "expressions": (".global .u32 a = ", "(1+"),
+    "sums": (".global .u32 a = ", "1+"),
+    "signs": (".global .u32 a = ", "-"),
     "local memory": (".entry k()\n", ".loc 1 9 1\n ld.local.u32 %r1, [a];\n"),
 }
 MANY = "9" * 5000
@@ -338,7 +350,7 @@ MESSAGE_TEXTS = {
     "blanks": ("x", " "), "tabs": ("x", "\t\n"), "numbers": ("a", "_1"), "minus": ("", "-"),
     "products": ("9", "*9"), "powers": ("9", "**9"), "parentheses": ("", "("),
     "commas": ("1", ",111"), "backslashes": ("", "\\"), "comments": ("", "/**/ "),
-    "statements": ("", "s[0] = s[1];\n"),
+    "statements": ("", "s[0] = s[1];\n"), "calls": ("", "cudaFuncSetAttribute( /*"),
 }  # fmt: skip
 YAML_TEXTS = {
     "keys": ("", "a{}: 1\n"), "brackets": ("", "["),

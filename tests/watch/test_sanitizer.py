@@ -54,7 +54,9 @@ CLAIMS: dict[str, Callable[[str, str], bool]] = {
     ),
     "synccheck checks barriers": lambda name, text: "shfl" in text or "__ballot" in text,
     "synccheck checks which threads": lambda name, text: text.count("block.sync();") == 2,
-    "synccheck treats one named": lambda name, text: text.count('"bar.sync 1, 64;"') == 2,
+    "synccheck treats one named": lambda name, text: bool(
+        re.search(r'("bar\.sync \d, 64;").*\1', text, re.S)
+    ),
     "no tool stops a kernel": lambda name, text: never_ended(name),
     "memcheck checks the end": lambda name, text: is_shared(text) and not never_ended(name),
     "memcheck reports these": lambda name, text: ours(text) == {"memcheck"},
@@ -72,8 +74,8 @@ CLAIMS: dict[str, Callable[[str, str], bool]] = {
     "synccheck reports no barrier": lambda name, text: (
         "barrier-divergence" in text and "shfl" not in text
     ),
-    "memcheck does not check": lambda name, text: is_local(text) and ours(text) == {"memcheck"},
-    "no tool tries the order": lambda name, text: text.count("atomicAdd(") == 2,
+    "memcheck does not check the": lambda name, text: is_local(text) and ours(text) == {"memcheck"},
+    "no tool tries the order in which two": lambda name, text: text.count("atomicAdd(") == 2,
     "memcheck reports no write": lambda name, text: "__constant__" in text,
     "memcheck sees one order": lambda name, text: "free(" in text,
     "initcheck takes the read": lambda name, text: " : " in text and not expected(text),
@@ -84,15 +86,36 @@ CLAIMS: dict[str, Callable[[str, str], bool]] = {
     "memcheck, not synccheck, reports ldmatrix": lambda name, text: (
         "ldmatrix" in text and theirs(name) == {"memcheck"}
     ),
-    "memcheck does not know": lambda name, text: name.startswith("invalid/foreign_local_"),
+    "memcheck does not know whose local": lambda name, text: name.startswith(
+        "invalid/foreign_local_"
+    ),
     "memcheck reports no bad address": lambda name, text: (
         "load_matrix_sync" in text and ours(text) == {"memcheck"}
     ),
-    "synccheck does not check": lambda name, text: (
+    "synccheck does not check that": lambda name, text: (
         "mma_sync" in text and "barrier-divergence" in text
     ),
     "racecheck takes a relaxed": lambda name, text: "mbarrier.arrive.relaxed" in text,
     "synccheck expects": lambda name, text: "cuda/pipeline" in text and "synccheck" in theirs(name),
+    "racecheck takes a bulk copy": lambda name, text: (
+        "cp.async.bulk" in text and theirs(name) == {"racecheck"}
+    ),
+    "synccheck does not count": lambda name, text: (
+        "expect_tx" in text and "barrier-divergence" in text
+    ),
+    "memcheck does not compare": lambda name, text: (
+        "cp.async" in text and ours(text) == {"memcheck"}
+    ),
+    "memcheck does not know whose shared": lambda name, text: (
+        "__shared__" in text and ours(text) == {"memcheck"} and '"grid": [1,' not in text
+    ),
+    "no tool compares the arguments": lambda name, text: (
+        "load_matrix_sync" in text and "barrier-divergence" in text
+    ),
+    "synccheck does not check how": lambda name, text: name.startswith("mbarriers/"),
+    "racecheck takes the end": lambda name, text: "mbarrier_inval" in text,
+    "no tool tries the order in which a test": lambda name, text: text.count("atomicAdd(") == 1,
+    "racecheck reports no update": lambda name, text: is_shared(text) and "lost-update" in text,
     "with a tool one pass": lambda name, text: "clock64()" in text and not never_ended(name),
 }
 

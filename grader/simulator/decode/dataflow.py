@@ -62,6 +62,20 @@ def _sources(op: str, *operands: str) -> tuple[str, ...]:
     return tuple(name for operand in read for name in _names(operand))
 
 
+_OPERANDS: Mapping[str, int] = {"ld": 2, "st": 2, "red": 2, "atom": 3}
+
+
+def access_head(i: Instruction) -> str:
+    """The first part of an opcode; empty for an access without its operands, which is refused."""
+    head = i.op.partition(".")[0]
+    return head if len(i.operands) >= _OPERANDS.get(head, 0) else ""
+
+
+def is_sum(i: Instruction) -> bool:
+    """Whether an instruction adds two addresses or numbers of 64 bits."""
+    return i.op == "add.u64" and len(i.operands) == 3
+
+
 @dataclass(slots=True)
 class _Block:
     """A basic block; sets of registers are bits of a number.

@@ -11,12 +11,11 @@ import re
 from collections.abc import Mapping
 
 from grader.simulator.decode.operands import address_or_none
-from grader.simulator.ptx.constants import integer
 from grader.simulator.ptx.debug_info import LocalVariables
 from grader.simulator.ptx.model import Function, Instruction
 
 _NAME = re.compile(r"[$%A-Za-z_][$%\w@]*")
-_NUMBER = re.compile(r"\d+")
+_NUMBER = re.compile(r"\d{1,9}")
 
 
 def printed_stores(f: Function, variables: LocalVariables | None) -> frozenset[int]:
@@ -25,28 +24,28 @@ def printed_stores(f: Function, variables: LocalVariables | None) -> frozenset[i
     printed: set[int] = set()
     stored: list[tuple[int, int]] = []
     given: dict[str, str] = {}
+    offsets: dict[str, int] = {}
     starts = set(f.labels.values())
     for at, i in enumerate(f.body):
         if at in starts:
             stored.clear()
         head, *rest = i.op.split(".")
         if head == "call":
-            first = _first_argument(given, i)
+            first = offsets.get(_last_argument(given, i))
             printed.update(key for key, offset in stored if first is not None and offset >= first)
             stored.clear()
-        elif head == "st" and "param" in rest:
-            given[address_or_none(i.operands[0])[0]] = i.operands[1]
         elif head == "st" and len(i.operands) == 2:
             base, offset = address_or_none(i.operands[0])
-            if base in ("%SP", "%SPL") and not (variables and variables.at(frame, offset)):
+            if "param" in rest:
+                given[base] = i.operands[1]
+            elif base in ("%SP", "%SPL") and not (variables and variables.at(frame, offset)):
                 stored.append((id(i), offset))
-        elif head == "add" and i.operands[1] == "%SP" and _NUMBER.fullmatch(i.operands[2]):
-            given[i.operands[0]] = i.operands[2]
+        elif head == "add" and i.operands[1:2] == ["%SP"] and _NUMBER.fullmatch(i.operands[-1]):
+            offsets[i.operands[0]] = int(i.operands[-1])
     return frozenset(printed)
 
 
-def _first_argument(given: Mapping[str, str], call: Instruction) -> int | None:
-    """The offset in the frame of the first argument of `printf`; None for any other call."""
+def _last_argument(given: Mapping[str, str], call: Instruction) -> str:
+    """The register with the address of what `printf` prints; empty for any other call."""
     names = _NAME.findall(call.operands[-1]) if "vprintf" in call.operands else []
-    offset = given.get(given.get(names[1], "")) if len(names) == 2 else None
-    return None if offset is None else integer(offset)
+    return given.get(names[1], "") if len(names) == 2 else ""

@@ -20,7 +20,7 @@ from collections import Counter
 from collections.abc import Container, Iterable, Mapping, Sequence
 from functools import cached_property
 
-from grader.simulator.decode.dataflow import sources, targets
+from grader.simulator.decode.dataflow import access_head, is_sum, sources, targets
 from grader.simulator.decode.memory import DATA_READ, HAS_CHECKS, HAS_UPDATES, RELAXED
 from grader.simulator.decode.operands import address_or_none
 from grader.simulator.decode.sync import (
@@ -75,7 +75,7 @@ class _Accesses:
 
     def __init__(self, f: Function) -> None:
         self.f = f
-        heads = [i.op.partition(".")[0] for i in f.body]
+        heads = [access_head(i) for i in f.body]
         self.atomics = [at for at, head in enumerate(heads) if head == "atom"]
         self.loads = [at for at, head in enumerate(heads) if head == "ld" and self.strong(at)]
         any_reads = self.atomics or self.loads
@@ -149,8 +149,8 @@ class _Accesses:
         """The stores, exchanges and swaps at the place of a read that give no old value back."""
         out, where = [], self.place(self.f.body[read].operands[1])
         for at, i in enumerate(self.f.body):
-            head, *parts = i.op.split(".")
-            store = head == "st" and len(i.operands) == 2 and read in self.atomics
+            head, *parts = access_head(i), *i.op.split(".")
+            store = head == "st" and read in self.atomics
             blind = head == "atom" and {"exch", "cas"} & set(parts) and not self.is_used(i)
             if (store or blind) and self.place(i.operands[0 if store else 1]) == where:
                 out.append(at)
@@ -163,7 +163,7 @@ class _Accesses:
             for at in self.users.get(name, ()):
                 i = self.f.body[at]
                 parts = i.op.split(".")
-                if parts[0] == "setp" and parts[1] in _BY_SIZE and wanted.startswith("%"):
+                if parts[0] == "setp" and parts[1:2] and parts[1] in _BY_SIZE and wanted[:1] == "%":
                     others = [self.place(x) for x in sources(i) if x not in made]
                     out |= {at} if wanted in others else set()
         return out
@@ -207,14 +207,14 @@ class _Accesses:
 
     def takes(self, i: Instruction, made: Container[str]) -> bool:
         """Whether an atomic or printf gets a value; a swap compares it with the present one."""
-        head, *parts = i.op.split(".")
+        head, *parts = access_head(i), *i.op.split(".")
         if head in ("atom", "red") and "cas" not in parts:
             return any(x in made for x in i.operands[1 + (head == "atom") :])
         return head == "st" and i.operands[1] in made and self.place(i.operands[0]) in self.printed
 
     def follows(self, i: Instruction, made: Container[str]) -> bool:
         """Whether an instruction accesses memory at an address made of a value."""
-        head = i.op.partition(".")[0]
+        head = access_head(i)
         if head not in ("ld", "st", "atom", "red"):
             return False
         where = i.operands[1 if head in ("ld", "atom") else 0]
@@ -226,14 +226,14 @@ class _Accesses:
         given: dict[str, str] = {}
         out = set[str]()
         for i in self.f.body:
-            if i.op.startswith("st.param"):
+            if access_head(i) == "st" and ".param" in i.op:
                 given[i.operands[0]] = i.operands[1]
             elif i.op.startswith("call") and "vprintf" in i.operands:
                 out |= {x.partition("+")[0] for x in map(self.place, given.values())}
-        bases = {i.operands[0]: i.operands[2] for i in self.f.body if i.op == "add.u64"}
+        bases = {i.operands[0]: i.operands[2] for i in self.f.body if is_sum(i)}
         starts = {bases[x] for x in out if x in bases}
         local = {x for x, start in bases.items() if start in starts}
-        stores = [i for i in self.f.body if i.op.startswith("st.local")]
+        stores = [i for i in self.f.body if access_head(i) == "st" and ".local" in i.op]
         places = {self.place(i.operands[0]) for i in stores}
         return {x for x in places if x.partition("+")[0] in local}
 

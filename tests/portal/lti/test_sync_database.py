@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.gradebook.conftest import postgresql_copy as postgresql_copy
 from tests.gradebook.conftest import postgresql_gradebook as postgresql_gradebook
 from tests.gradebook.conftest import postgresql_server as postgresql_server
 from tests.gradebook.conftest import url as url
