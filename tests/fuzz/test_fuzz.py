@@ -84,6 +84,23 @@ def test_instruction_of_any_kind_without_operands_is_refused_or_runs() -> None:
     assert len(seen) > 80
 
 
+def test_unknown_type_of_any_instruction_is_refused() -> None:
+    """Analyses meet the type of an instruction before its decoding refuses it."""
+    statement = re.compile(
+        r"^(\s+(?:@!?%p\d+\s+)?)((ld|st|atom|red|and|shr|mov|cvt)\.[\w.:]*)\s", re.M
+    )
+    seen: set[tuple[str, str]] = set()
+    for entry in entries():
+        for found in statement.finditer(entry.text):
+            before = entry.text[: found.start()].rstrip().rpartition("\n")[2].split(".")[0].strip()
+            if (kind := (found[3], before if found[3] == "st" else "")) not in seen:
+                seen.add(kind)
+                made = f"{found[1]}{found[2].rpartition('.')[0]}.xor "
+                text = entry.text[: found.start()] + made + entry.text[found.end() :]
+                execute(text, entry.spec, grader.simulator.core.bindings.core())
+    assert len(seen) > 20
+
+
 @pytest.mark.parametrize("number", ["08", "0x"])
 def test_numbers_that_are_none_are_refused(number: str) -> None:
     """Analyses that look at a number before it is decoded meet it as it is."""

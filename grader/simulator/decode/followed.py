@@ -283,7 +283,7 @@ def using_stores(f: Function) -> frozenset[int]:
         if head == "st" and len(i.operands) == 2:
             where, value = i.operands
             by = extracts.get(value)
-            if by is not None and TYPE_BYTES[i.op.split(".")[-1]] <= _width_limited_to(by):
+            if by is not None and TYPE_BYTES.get(i.op.split(".")[-1], 9) <= _width_limited_to(by):
                 by = None
             puts_back = by is not None and by.op.startswith("and") and where in loaded_from
             is_number = i.op.split(".")[-1].startswith(("f", "bf")) and not value.startswith("{")

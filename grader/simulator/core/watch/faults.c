@@ -51,7 +51,7 @@ static void report_image_fault(Warp *w, const Insn *i, u32 lane, u32 number, u32
 enum { AT_MBARRIER = 1 };
 #define BYTES_MISSING (1u << 31)
 static void add_mbarrier(const Warp *w, Report *r) {
-  u32 offset = w->tested - 1, expected, missing;
+  u32 offset = w->tested - 1, expected = 0, missing = 0;
   counts_of(w->cta, offset, &expected, &missing);
   r->space = SHARED;
   r->address = offset;
