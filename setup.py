@@ -44,6 +44,7 @@ CORE = Path("grader/simulator/core")
 FLAGS = [
     *shlex.split("-std=c11 -fPIC -ffp-contract=off -fno-strict-aliasing -pthread"),
     f"-I{CORE}",
+    "-Werror=implicit-function-declaration",  # gcc 12 takes it for a function that returns int
 ]
 FAST = ["-O3"]
 RARE = ["-Os"]

@@ -1,6 +1,7 @@
 /* Faults: what CUDA answers with an error at one thread's instruction. Accesses outside every buffer,
  * misaligned, or of freed memory; traps, stack overflow and bad jumps; failed assertions; and the ends
  * that the simulator sets, to steps and to time. */
+#include "machine/control.h"
 #include "machine/instructions/operation.h"
 #include "watch/findings.h"
 
