@@ -20,6 +20,8 @@ _NUMBER = re.compile(r"\d{1,9}")
 
 def printed_stores(f: Function, variables: LocalVariables | None) -> frozenset[int]:
     """The stores, by id, of what `printf` prints."""
+    if not any(i.op.startswith("call") and "vprintf" in i.operands for i in f.body):
+        return frozenset()  # as most functions; all are decoded
     frame = next((v.name for v in f.variables if v.space == "local"), "")
     printed: set[int] = set()
     stored: list[tuple[int, int]] = []
