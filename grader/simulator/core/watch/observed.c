@@ -136,6 +136,7 @@ void keep_hidden(Visit *v, Node *n) {
 }
 
 void append(Ledger *g, u32 *list, u32 more) {
+  if (!more) return;
   while (*list) list = &g->node[*list - 1].next;
   *list = more;
 }

@@ -119,25 +119,42 @@ static void add_node(Visit *v, u32 *list, u32 access, u32 epoch, u32 version) {
   *list = at;
 }
 
+/* The node of the accesses that cannot be told apart from this one; 0: none. */
+static u32 node_like(const Visit *v, u32 list, u32 access, u32 epoch, u32 version) {
+  const Ledger *g = ledger_of(v->w->worker);
+  for (u32 at = list; at; at = g->node[at - 1].next) {
+    const Node *n = &g->node[at - 1];
+    if (n->block == v->w->cta->number && n->warp == v->w->index && n->phase == phase_of(v->w->cta) &&
+        n->epoch == epoch && n->access == access && n->pc == v->i->pc && n->at == v->at &&
+        (access != PEEKS || n->version == version)) return at;
+  }
+  return 0;
+}
+
+static void join_node(const Visit *v, Node *n, u32 version) {
+  n->lanes |= 1u << v->lane;
+  n->superseded &= ~(1u << v->lane);
+  n->followed = 0;
+  n->serial = (u32)v->w->steps;
+  n->version = version;
+}
+
 /* Lanes whose accesses cannot be told apart share a node; a strong write has one of its own. */
 static void add(Visit *v, u32 *list, u32 access, u32 version) {
-  Warp *w = v->w;
-  Ledger *g = ledger_of(w->worker);
-  u32 epoch = order_of(w->cta)->epoch[v->thread];
-  for (u32 at = access == UPDATES || access == STORES ? 0 : *list; at; at = g->node[at - 1].next) {
-    Node *n = &g->node[at - 1];
-    if (n->block == w->cta->number && n->warp == w->index && n->phase == phase_of(w->cta) &&
-        n->epoch == epoch && n->access == access && n->pc == v->i->pc && n->at == v->at &&
-        (access != PEEKS || n->version == version)) {
-      n->lanes |= 1u << v->lane;
-      n->superseded &= ~(1u << v->lane);
-      n->followed = 0;
-      n->serial = (u32)w->steps;
-      n->version = version;
-      return;
-    }
-  }
-  add_node(v, list, access, epoch, version);
+  u32 epoch = order_of(v->w->cta)->epoch[v->thread];
+  u32 at = access == UPDATES || access == STORES ? 0 : node_like(v, *list, access, epoch, version);
+  if (at) join_node(v, &ledger_of(v->w->worker)->node[at - 1], version);
+  else add_node(v, list, access, epoch, version);
+}
+
+/* A strong read of what nobody wrote, as the lane read it before: there is nothing to check or to drop. */
+static bool repeats(const Visit *v) {
+  if (v->access != PEEKS || v->head->writers) return false;
+  u32 at = node_like(v, v->head->readers, PEEKS, order_of(v->w->cta)->epoch[v->thread], 0);
+  Node *n = at ? &ledger_of(v->w->worker)->node[at - 1] : NULL;
+  if (!n || !(n->lanes >> v->lane & 1)) return false;
+  join_node(v, n, 0);
+  return true;
 }
 
 /* The strong write of the present value, when this access observes it. */
@@ -251,6 +268,7 @@ static void visit(Visit *v) {
     note_read(v);
     return;
   }
+  if (repeats(v)) return;
   u32 version = v->access == PEEKS && observes(v) ? h->version : 0;
   bool chained = v->access == UPDATES && !v->fails && observes(v);
   if (v->access == STORES) check_loss(v);
