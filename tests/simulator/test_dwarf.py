@@ -56,6 +56,38 @@ def test_variable_at_a_byte_is_named(sections: dict[str, str], name: str) -> Non
     assert variables.at(v.frame, v.offset + size) != v
 
 
+def test_variable_of_an_inlined_function_is_named() -> None:
+    source = b"""\
+__device__ void use(int *p) { *p = 1; }
+__device__ __forceinline__ int inlined(int n) {
+  int own[5];
+  use(own);
+  return own[n];
+}
+extern "C" __global__ void k(int *out) { out[0] = inlined(out[1]); }
+"""
+    variables = LocalVariables(parse(compile_source(source, "k.cu").debug_ptx).sections)
+    (own,) = [v for v in variables.variables if v.frame.startswith("__local_depot") and v.bytes]
+    assert (own.name, own.extent, own.bytes, own.line) == ("own", "[5]", 20, 3)
+    assert variables.ends[own.frame, own.offset] == own.offset + 20
+
+
+def test_pointer_to_a_member_has_no_size_of_what_it_points_to() -> None:
+    source = b"""\
+struct Pair { char a, b; };
+__device__ void use(char Pair::**p) { *p = &Pair::b; }
+extern "C" __global__ void k(char *out) {
+  char Pair::*member;
+  use(&member);
+  Pair pair = {1, 2};
+  out[0] = pair.*member;
+}
+"""
+    variables = LocalVariables(parse(compile_source(source, "k.cu").debug_ptx).sections)
+    (member,) = [v for v in variables.variables if v.name == "member"]
+    assert member.bytes in (0, 8)
+
+
 def test_byte_outside_all_variables_has_none(sections: dict[str, str]) -> None:
     variables = LocalVariables(sections)
     assert variables.at("__local_depot99", 0) is None

@@ -63,7 +63,13 @@ BLOCK = np.dtype(
 )
 LOOP = np.dtype([(n, "u4") for n in ("first", "last", "outer", "pc", "state", "states")])
 STATE = np.dtype([("at", "u4"), ("bytes", "u4")])
-FUNCTION = np.dtype([(n, "u4") for n in ("block", "blocks", "registers", "local", "params")])
+FUNCTION = np.dtype(
+    [
+        (n, "u4")
+        for n in ("block", "blocks", "registers", "local", "params", "variable", "variables")
+    ]
+)
+LOCAL_VARIABLE = np.dtype([("first", "u4"), ("end", "u4")])
 CALL = np.dtype(
     [(n, "u4") for n in ("function", "indirect", "needs", "in", "ins", "out", "outs", "library")]
 )
@@ -193,6 +199,7 @@ class CLaunch(ctypes.Structure):
                 "table",
                 "loop",
                 "state",
+                "variable",
                 "constants",
                 "params",
                 "buffer",
@@ -275,6 +282,7 @@ class Core:
             LOOP.itemsize,
             STATE.itemsize,
             IMAGE.itemsize,
+            LOCAL_VARIABLE.itemsize,
             ctypes.sizeof(CLaunch),
             REPORTS,
         ]

@@ -26,6 +26,7 @@ class ImageArrays:
     tables: NDArray[np.uint32]
     loops: NDArray[np.void]
     states: NDArray[np.void]
+    variables: NDArray[np.void]
 
 
 def encode_image(image: Image, core: c.Core) -> ImageArrays:
@@ -46,10 +47,12 @@ class _Encoder:
         self.tables: list[int] = []
         self.loops: list[tuple[int, ...]] = []
         self.states: list[tuple[int, int]] = []
+        self.variables: list[tuple[int, int]] = []
         self.numbers = {f.name: k for k, f in enumerate(image.functions)}
         for f in image.functions:
             sizes = (len(self.blocks), len(f.blocks), f.registers, f.local, f.params)
-            self.functions.append(sizes)
+            self.functions.append((*sizes, len(self.variables), len(f.variables)))
+            self.variables += f.variables
             base, before = len(self.blocks), len(self.loops)
             for block in f.blocks:
                 self.add(block, before)
@@ -105,6 +108,7 @@ class _Encoder:
             np.array([*self.tables, 0], np.uint32),
             np.array([*self.loops, (0,) * 6], c.LOOP),
             np.array([*self.states, (0, 0)], c.STATE),
+            np.array([*self.variables, (0, 0)], c.LOCAL_VARIABLE),
         )
 
 

@@ -280,6 +280,7 @@ class Machine:
             table=arrays.tables.ctypes.data,
             loop=arrays.loops.ctypes.data,
             state=arrays.states.ctypes.data,
+            variable=arrays.variables.ctypes.data,
             entry=0,
             shared_shift=self.shift(SHARED),
             may_wait=image.may_wait,

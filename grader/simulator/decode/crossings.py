@@ -14,6 +14,7 @@ from grader import dataclass
 from grader.simulator.decode.dataflow import LocalAccesses, maybe_undefined, targets
 from grader.simulator.decode.followed import may_hold, moving, moving_loads
 from grader.simulator.decode.operands import address_or_none, vector
+from grader.simulator.decode.stack import Numbered
 from grader.simulator.ptx.model import Function, Instruction, Variable
 
 _NAME = re.compile(r"[$%A-Za-z_][$%\w@]*")
@@ -71,17 +72,23 @@ class Use:
     Attributes:
         has_locals: variables in local memory.
         follows: `followed_loads`.
+        numbered: of the functions that make addresses of their variables, these variables.
         crossed: parameters and results that may be undefined.
     """
 
     has_locals: bool
     follows: bool
+    numbered: Mapping[str, Numbered]
     crossed: frozenset[Crossing] = frozenset()
 
     def handed(self, f: Function, functions: Mapping[str, Function]) -> frozenset[int]:
         """The loads and stores, by id, of arguments and results whose shadows cross a call."""
         known = crossings(f, functions) if self.crossed else {}
         return frozenset(k for k, at in known.items() if at in self.crossed or at == INDIRECT)
+
+    def numbered_in(self, f: Function) -> Numbered:
+        """The numbered variables of a function."""
+        return self.numbered.get(f.name, Numbered())
 
 
 class _Flow:

@@ -17,8 +17,6 @@ from grader.simulator.decode.dataflow import BRANCHES, WHOLE, copies_value, sour
 from grader.simulator.decode.instructions import types_of
 from grader.simulator.decode.memory import CONST, LOCAL, PARAM, space_of
 from grader.simulator.decode.operands import address_or_none, vector
-from grader.simulator.ptx.constants import integer
-from grader.simulator.ptx.debug_info import LocalVariables
 from grader.simulator.ptx.model import TYPE_BYTES, Function, Instruction
 
 Key = tuple[int, object, str]
@@ -300,50 +298,6 @@ def using_stores(f: Function) -> frozenset[int]:
 def _width_limited_to(i: Instruction) -> int:
     """The bytes to which an instruction limits a bool, char or short; 0 for any other one."""
     return WHOLE.get(i.operands[-1], 0) if i.op.startswith("and.") else 0
-
-
-def _indexed_accesses(f: Function) -> dict[int, int]:
-    """By id, the accesses at an index of a local array, with the array's offset in the frame."""
-    written: dict[str, list[Instruction]] = defaultdict(list)
-    for i in f.body:
-        for name in targets(i):
-            written[name].append(i)
-    out = {}
-    for i in f.body:
-        parts = i.op.split(".")
-        if parts[0] in ("ld", "st") and len(i.operands) == 2 and "param" not in parts:
-            name, _ = address_or_none(i.operands[0 if parts[0] == "st" else 1])
-            if (offset := _indexed_from(written, name)) is not None:
-                out[id(i)] = offset
-    return out
-
-
-def _indexed_from(written: Mapping[str, list[Instruction]], name: str) -> int | None:
-    """The offset in the frame to which an index is added; None for any other address."""
-    offset: int | None = None
-    for _ in range(16):
-        if name in ("%SP", "%SPL"):
-            return offset
-        by = written.get(name, [])
-        if len(by) != 1 or by[0].op.split(".")[0] not in ("add", "mov", "cvta"):
-            return None
-        _, name, *added = by[0].operands + [""]
-        if by[0].op.startswith("add") and _NUMBER.match(added[0]):
-            offset = None if offset is None else offset + integer(added[0])
-        elif by[0].op.startswith("add"):
-            offset = 0
-    return None
-
-
-def indexed_objects(f: Function, variables: LocalVariables) -> dict[int, tuple[int, int]]:
-    """By id, the accesses at an index of a local variable, and its first and last byte + 1."""
-    frames = [v.name for v in f.variables if v.space == "local"]
-    out = {}
-    for key, offset in _indexed_accesses(f).items() if len(frames) == 1 else ():
-        v = variables.at(frames[0], offset)
-        if v is not None and v.offset == offset and v.bytes:
-            out[key] = (offset, offset + v.bytes)
-    return out
 
 
 def held_in_part(f: Function, moving: frozenset[int]) -> set[str]:

@@ -49,7 +49,6 @@ from grader.simulator.decode.instructions import (
     refused_register,
     with_feature,
 )
-from grader.simulator.decode.memory import GENERIC, GLOBAL, SHARED
 from grader.simulator.decode.operands import (
     ConstantBank,
     Frame,
@@ -65,6 +64,7 @@ from grader.simulator.decode.peephole import (
     written_once,
 )
 from grader.simulator.decode.shadow import Shadows, make_shadows
+from grader.simulator.decode.stack import numbered_in
 from grader.simulator.decode.updates import SYNC_SHIFT, USED_SHIFT, WRITES, memory_roles
 from grader.simulator.ptx.debug_info import LocalVariables
 from grader.simulator.ptx.model import (
@@ -87,7 +87,7 @@ class Decoded:
         registers, local, params: bytes of its register file, stack frame and parameter area.
         local_offsets: the offset of each `.local` variable in the stack frame.
         operands: what resolves the operands of its instructions.
-        loops: the loops whose endless repetition the core detects.
+        loops, variables: the loops whose endless repetition the core detects; `Numbered.places`.
     """
 
     name: str
@@ -98,6 +98,7 @@ class Decoded:
     local_offsets: dict[str, int]
     operands: Operands
     loops: list[Loop]
+    variables: list[tuple[int, int]]
 
 
 @dataclass(slots=True, eq=False)
@@ -170,8 +171,8 @@ def decode(
     has_locals = has_local(functions[name] for name in names)
     variables = LocalVariables(module.sections) if definedness and has_locals else None
     follows = definedness and any(followed_loads(functions[name]) for name in names)
-    tables, use = module.variables, Use(has_locals, follows)
-    use = with_crossings(use, names, functions, tables) if definedness else use
+    use = Use(has_locals, follows, numbered_in([functions[n] for n in names], variables))
+    use = with_crossings(use, names, functions, module.variables) if definedness else use
     for number, name in enumerate(names):
         decoder = _Decoder(functions, image, number, known, use, variables, passes)
         image.functions.append(decoder.function(functions[name]))
@@ -223,7 +224,8 @@ class _Decoder:
         blocks = self.blocks(f, operands)
         room = (local + 15) // 16 * 16, (frame.bytes + 15) // 16 * 16
         loops = find_loops(blocks, f, self.functions, registers, len(self.image.ops) - len(f.body))
-        return Decoded(f.name, blocks, registers.bytes, *room, dict(places_of), operands, loops)
+        places, numbered = dict(places_of), self.use.numbered_in(f).places
+        return Decoded(f.name, blocks, registers.bytes, *room, places, operands, loops, numbered)
 
     def blocks(self, f: Function, o: Operands) -> list[Block]:
         """The basic blocks of the function in the preferred order."""
@@ -334,10 +336,10 @@ class _Decoder:
         if (access := memory.accessed(parts)) is not None:
             image.sync |= memory.HAS_ACQUIRES if {"acquire", "acq_rel"} & set(parts) else 0
             space, size = access
-            for x in (SHARED, GLOBAL) if space == GENERIC else (space,):
+            for x in (memory.SHARED, memory.GLOBAL) if space == memory.GENERIC else (space,):
                 image.smallest[x] = min(image.smallest.get(x, 4), size)
             strong = parts[0] in ("atom", "red") or bool(_STRONG & set(parts))
-            if strong and space in (GENERIC, GLOBAL):
+            if strong and space in (memory.GENERIC, memory.GLOBAL):
                 image.may_wait = image.exact = True
             image.exact |= strong and "volatile" not in parts
         self.noted.add(op)

@@ -37,7 +37,6 @@ from grader.simulator.decode.followed import (
     TABLES,
     copy_groups,
     held_in_part,
-    indexed_objects,
     masks_bits,
     may_hold,
     moving,
@@ -54,7 +53,7 @@ from grader.simulator.decode.memory import (
     space_of,
 )
 from grader.simulator.decode.operands import Operands, address, vector
-from grader.simulator.decode.printed import printed_stores
+from grader.simulator.decode.stack import printed_stores
 from grader.simulator.ptx.constants import integer
 from grader.simulator.ptx.debug_info import LocalVariables
 from grader.simulator.ptx.model import TYPE_BYTES, Function, Instruction
@@ -103,11 +102,11 @@ def make_shadows(
     Returns None when the function needs no shadows.
     """
     undefined, local = maybe_undefined(f), LocalAccesses(f) if use.has_locals else None
-    handed = use.handed(f, functions)
-    if not undefined and not (local and local.accesses) and not use.follows and not handed:
+    handed, own = use.handed(f, functions), f.name in use.numbered or (local and local.accesses)
+    if not undefined and not own and not use.follows and not handed:
         return None
     more = used_arguments(f, functions), local, handed, variables
-    return Shadows(f, undefined, o, shadowed, *more, follows=use.follows)
+    return Shadows(f, undefined, o, shadowed, *more, use)
 
 
 class Shadows:
@@ -123,13 +122,12 @@ class Shadows:
         local: LocalAccesses | None,
         handed: frozenset[int],
         variables: LocalVariables | None,
-        *,
-        follows: bool,
+        use: Use,
     ) -> None:
         self.o, self.used_arguments, self.library = o, used_arguments, f.library
         self.accesses = local.accesses if local else frozenset()
         self.uniform = local.uniform if local else frozenset()
-        self.follows = follows
+        self.follows = follows = use.follows
         followed, copied = moving_loads(f) if follows or local else (frozenset(), frozenset())
         self.followed, self.copied_words = followed if follows else frozenset(), copied
         in_memory = local.loaded if local else frozenset()
@@ -150,7 +148,7 @@ class Shadows:
             shadowed.append(f.registers[name])
         self.scratch = self.allocate(bits=False)
         self.copies, self.using = copy_groups(f, self.at), using_stores(f)
-        self.objects = indexed_objects(f, variables) if local and variables else {}
+        self.numbered, self.displacements = use.numbered, use.numbered_in(f).displacements
         self.printed = printed_stores(f, variables)
 
     def allocate(self, *, bits: bool) -> int:
@@ -164,8 +162,7 @@ class Shadows:
         written, moves = [n for n in targets(i) if n in self.at], id(i) in self.moves
         used = [] if moves else [n for n in dict.fromkeys(sources(i)) if n in self.at]
         insns = list(self.checks(i, used))
-        if id(i) in self.objects:
-            insns.append(self.bounded(i))
+        insns += self.bounded(i)
         if id(i) in self.accesses or id(i) in self.from_memory:
             insns += self.local_access(i)
         elif id(i) in self.handed:
@@ -174,19 +171,22 @@ class Shadows:
             insns += self.copied(i, written) if moves else self.defined(written)
         return self.guarded(i, insns, pc)
 
-    def bounded(self, i: Instruction) -> Insn:
-        """The check that an access at an index stays in its local array."""
+    def bounded(self, i: Instruction) -> Iterator[Insn]:
+        """The check that an access through a pointer stays in its local variable."""
+        if id(i) not in self.accesses or not self.numbered:
+            return
         parts = i.op.split(".")
         values, where = i.operands[::-1] if parts[0] == "st" else i.operands
-        a, add, mode = base_of(self.o, where, space_of(parts))
-        insn = Insn("shadow_object", 0, a, *self.objects[id(i)], imm=add, mode=mode)
-        insn.size, insn.space = TYPE_BYTES[parts[-1]] * len(vector(values)), space_of(parts)
-        insn.flag = _STORE * (parts[0] == "st")
-        return insn
+        a, add, mode = base_of(self.o, where, GENERIC)
+        if space_of(parts) == GENERIC and mode == 8 and not where.startswith("[%SP"):
+            size = TYPE_BYTES[parts[-1]] * len(vector(values))
+            yield Insn("shadow_object", a=a, imm=add, size=size, flag=_STORE * (parts[0] == "st"))
 
     def around(self, i: Instruction, insns: list[Insn], pc: int) -> list[Insn]:
         """The machine instructions of `i`, with the shadow instructions that run after it."""
         for insn in insns:
+            if (place := self.displacements.get(id(i))) is not None:
+                insn.b = self.o.source(str(place), 8)
             if id(i) in self.followed and insn.exec.startswith("ld"):
                 insn.flag |= FOLLOWED
         parts = i.op.split(".")

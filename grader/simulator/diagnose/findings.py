@@ -196,8 +196,9 @@ class Explainer:
             if (v := self.code.locals.at(frame, start - first)) is not None:
                 dims = tuple(map(int, re.findall(r"\d+", v.extent))) or (1,)
                 shape = Shape(dims, max(v.bytes // prod(dims), 1))
-                element = v.name + shape.index(offset - start)
+                element = v.name + (shape.index(offset - start) if v.extent else "")
                 extent = f"{' x '.join(map(str, shape.dims))} elements of {shape.element} bytes"
+                extent = extent if v.extent else f"{v.bytes} byte{'s' * (v.bytes > 1)}"
                 return Target("local", v.name, element, extent, offset - start, v.bytes)
         return Target("local", "", "", "", offset, 0)
 

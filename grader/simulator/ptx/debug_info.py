@@ -22,9 +22,9 @@ _ADDRESS_FORM, _STRING, _BLOCK1, _SDATA, _UDATA, _EXPRESSION, _PRESENT = 1, 8, 1
 _ARRAY, _PARAMETER, _MEMBER, _UNION, _RANGE, _VARIABLE = 0x01, 0x05, 0x0D, 0x17, 0x21, 0x34
 _AGGREGATES, _NAMED_TYPES = (0x02, 0x13), (0x16, 0x26, 0x35)
 _LOCATION, _NAME, _SIZE, _UPPER = 0x02, 0x03, 0x0B, 0x2F
-_COUNT, _OFFSET, _LINE, _TYPE = 0x37, 0x38, 0x3B, 0x49
+_ORIGIN, _COUNT, _OFFSET, _LINE, _TYPE = 0x31, 0x37, 0x38, 0x3B, 0x49
 _ADDRESS, _PLUS = 0x03, 0x23
-_POINTERS = (0x0F, 0x10)
+_POINTERS, _MEMBER_POINTER = (0x0F, 0x10, 0x42), 0x1F
 _INLINED, _LOW, _HIGH, _CALL_FILE, _CALL_LINE = 0x1D, 0x11, 0x12, 0x58, 0x59
 PADDING = "padding behind "
 _MAX_TYPE_DEPTH = 16
@@ -99,20 +99,29 @@ class _Entry:
 
 
 class LocalVariables:
-    """The local variables of a module; none when its debug sections are missing or unknown."""
+    """The local variables of a module; none when its debug sections are missing or unknown.
+
+    Attributes:
+        types: the entries of the debug section by their numbers.
+        variables: the variables.
+        ends: by frame and first byte, the byte behind the largest variable that begins there.
+    """
 
     def __init__(self, sections: Mapping[str, str]) -> None:
         self.types: dict[int, _Entry] = {}
         self.variables: list[LocalVariable] = []
+        self.ends: dict[tuple[str, int], int] = {}
         try:
             entries = _entries(sections.get(".debug_info", ""), sections.get(".debug_abbrev", ""))
         except (IndexError, KeyError, ValueError):
             return
         self.types = entries.types
-        for frame, offset, entry in entries.placed:
+        for frame, offset, placed in entries.placed:
+            entry = self.types.get(placed.number(_ORIGIN), placed)  # of an inlined function
             of, line = entry.number(_TYPE), entry.number(_LINE)
             place = frame, offset, self.size(of, 0)
             self.variables.append(LocalVariable(*place, entry.name, *self.kind(of, 0), line, of))
+            self.ends[place[:2]] = max(self.ends.get(place[:2], 0), offset + place[2])
 
     def at(self, frame: str, offset: int) -> LocalVariable | None:
         """The variable at a byte of a frame."""
@@ -132,7 +141,7 @@ class LocalVariables:
     def size(self, number: int, depth: int) -> int:
         """The bytes of a type; 0 when not known."""
         entry = self.types.get(number)
-        if entry is None or depth > _MAX_TYPE_DEPTH:
+        if entry is None or depth > _MAX_TYPE_DEPTH or entry.tag == _MEMBER_POINTER:
             return 0
         if entry.tag == _ARRAY:
             whole = self.size(entry.number(_TYPE), depth + 1)
@@ -269,5 +278,5 @@ class _Reader:
             section.number(8)
             first = section.number(1) if section.at < end else 0
         add = section.leb() if first == _PLUS and section.at < end else 0
-        section.at = end
-        return (symbol, add) if symbol else add
+        whole, section.at = section.at == end, end
+        return (symbol, add) if symbol and whole else add

@@ -225,7 +225,8 @@ int core_run(Launch *n) {
 u32 core_sizes(u32 what) {
   const u32 sizes[] = {sizeof(Insn), sizeof(BasicBlock), sizeof(Function), sizeof(CallSite),
                        sizeof(Copy), sizeof(Buffer), sizeof(Cell), sizeof(Report), sizeof(Counter),
-                       sizeof(Work), sizeof(Loop), sizeof(State), sizeof(Image), sizeof(Launch), REPORTS};
+                       sizeof(Work), sizeof(Loop), sizeof(State), sizeof(Image), sizeof(LocalVariable), sizeof(Launch),
+                       REPORTS};
   return what < sizeof sizes / sizeof *sizes ? sizes[what] : 0;
 }
 

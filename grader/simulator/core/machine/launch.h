@@ -37,6 +37,10 @@ enum { LANES = 32, MAX_BLOCK_THREADS = 1024, MAX_WARPS = 32, MAX_BARRIERS = 16 }
 /* In a pointer to shared memory that another block has loaded from global memory: see pointers.c. */
 #define FOREIGN_MARK (1ull << 62)
 #define OWNER_SHIFT 48
+/* Below the owner, the number of the variable that an address was made from, as decode/stack.py numbers them:
+ * see ptx_shadow_object. 0: none. */
+enum { MOST_VARIABLES = 63, VARIABLE_SHIFT = 42 };
+#define VARIABLE_BITS ((u64)MOST_VARIABLES << VARIABLE_SHIFT)
 #define OWNED_BLOCKS 32u
 #define GLOBAL_BASE 0x100000000000ull
 #define SLOT_BITS 36
@@ -101,7 +105,10 @@ typedef struct {
   u32 block, blocks;   /* its basic blocks */
   u32 registers;       /* bytes of its register file */
   u32 local, params;   /* bytes a lane: stack frame, parameter area */
+  u32 variable, variables; /* a range of `variable` */
 } Function; /* indirect calls reach function n at FUNCTION_BASE + n * FUNCTION_BYTES */
+
+typedef struct { u32 first, end; } LocalVariable; /* its bytes in its function's stack frame */
 
 typedef struct { u32 from, to, bytes; } Copy;
 typedef struct {
@@ -204,6 +211,7 @@ typedef struct {
   const u32 *table;
   const Loop *loop;
   const State *state;
+  const LocalVariable *variable;
   const u8 *constants, *params;
   Buffer *buffer;
   const Image *image;           /* texture and surface objects, by number */

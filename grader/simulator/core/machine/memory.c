@@ -18,7 +18,7 @@ void take_owners(Warp *w, const Insn *i, u64 *at, u32 bytes, u32 flags) {
   for (u32 l = 0; l < LANES; l++) {
     u64 plain = without_owner(at[l]);
     if (plain == at[l]) continue;
-    if (w->lane[l] && at[l] - plain != owner_of(w, l)) announce_invalid(w, i, l, at[l], bytes, flags | FOREIGN_LOCAL);
+    if (w->lane[l] && ((at[l] - plain) & ~VARIABLE_BITS) != owner_of(w, l)) announce_invalid(w, i, l, at[l], bytes, flags | FOREIGN_LOCAL);
     at[l] = plain;
   }
 }

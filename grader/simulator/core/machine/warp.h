@@ -120,12 +120,15 @@ struct Worker {
 #define OUTLINE static __attribute__((noinline))
 
 /* Addresses of local variables: their owner; whether it is one, or is one at an index out of bounds, before
- * them too; the address without its owner. */
+ * them too; the address without its owner and the variable's number; that number. */
 static inline u64 owner_of(const Warp *w, u32 lane) { return w->owner + ((u64)lane << OWNER_SHIFT); }
 static inline bool is_near_local(u64 plain) { return plain + WINDOW - LOCAL_BASE < PARAM_BASE - LOCAL_BASE; }
 static inline u64 without_owner(u64 at) {
-  u64 plain = at & ((1ull << OWNER_SHIFT) - 1);
+  u64 plain = at & ((1ull << VARIABLE_SHIFT) - 1);
   return at & LOCAL_MARK && is_near_local(plain) ? plain : at;
+}
+static inline u32 variable_of(u64 at) {
+  return without_owner(at) == at ? 0 : (u32)((at & VARIABLE_BITS) >> VARIABLE_SHIFT);
 }
 static inline bool is_local(u64 at) { return without_owner(at) - LOCAL_BASE < WINDOW; }
 

@@ -529,21 +529,6 @@ static bool in_library(const Warp *w, const Insn *i) {
   return false;
 }
 
-/* Before an access to a local array, whose bytes are b to c of the function's frame: an access beyond them
- * may be to another variable of the frame. */
-void ptx_shadow_object(Warp *w, const Insn *i) {
-  const Frame *f = &w->frame[w->top];
-  for (u32 m = w->mask; m; m &= m - 1) {
-    u32 l = first_lane(m);
-    u64 at = (i->mode == 4 ? SRC(u32, i->a)[l] : SRC(u64, i->a)[l]) + (u64)i->imm;
-    s64 from = (s64)(without_owner(at) - (i->space == LOCAL ? 0 : LOCAL_BASE)) - f->local;
-    if (from >= (s64)i->b && from + i->size <= (s64)i->c) continue;
-    report(w->worker, (Report){.kind = INVALID, .flags = i->flag, .pc = i->pc, .space = LOCAL, .size = i->size,
-                               .buffer = i->b, .block = w->cta->number, .thread = thread_of(w, l), .count = 1,
-                               .extra = f->function + 1, .address = (u64)from});
-  }
-}
-
 /* The read of shared or global memory that a missing value comes from. */
 static void report_origin(Warp *w, u32 from, u32 missing) {
   const Origin *o = &undefined_of(w)->origin[from & ~FROM_MEMORY];

@@ -1,5 +1,5 @@
-/* Faults: what CUDA answers with an error at one thread's instruction. Accesses outside every buffer,
- * misaligned, or of freed memory; traps, stack overflow and bad jumps; failed assertions; and the ends
+/* Faults: what CUDA answers with an error at one thread's instruction, and what leaves a local variable for its
+ * neighbor. Accesses outside every buffer, misaligned, or of freed memory; traps, stack overflow and bad jumps; failed assertions; and the ends
  * that the simulator sets, to steps and to time. */
 #include "machine/control.h"
 #include "machine/instructions/operation.h"
@@ -38,6 +38,49 @@ void report_invalid(Warp *w, const Insn *i, u32 lane, u64 address, u32 bytes, u3
     r.flags |= UNKNOWN_BUFFER;
   }
   report(w->worker, r);
+}
+
+static const LocalVariable *numbered(const Launch *n, const Function *f, u32 number) {
+  u32 k = (number - 1 + MOST_VARIABLES - f->variable % MOST_VARIABLES) % MOST_VARIABLES;
+  return k < f->variables ? &n->variable[f->variable + k] : NULL;
+}
+
+/* The frame whose variable of a number an access to the stack is in, or else the nearest; *far: how far from it. */
+static const Frame *nearest(const Warp *w, u32 number, s64 at, u32 bytes, s64 *far) {
+  const Frame *found = NULL;
+  for (const Frame *f = &w->frame[w->top]; *far; f = &w->frame[f->parent]) {
+    const Function *fn = &w->launch->function[f->function];
+    const LocalVariable *v = numbered(w->launch, fn, number);
+    if (v) {
+      s64 before = (s64)f->local + v->first - at, behind = at + bytes - f->local - v->end;
+      s64 most = before > behind ? before : behind, away = most > 0 ? most : 0;
+      if (away <= *far) found = f;
+      if (away <= *far) *far = away;
+    }
+    if (f->parent == NO_FRAME) break;
+  }
+  return found;
+}
+
+/* Before an access through a pointer. An address that a function makes of a variable in its stack frame has the
+ * variable's number, and keeps it in arithmetic and in memory: the access must be to that variable. */
+void ptx_shadow_object(Warp *w, const Insn *i) {
+  const u64 *p = SRC(u64, i->a);
+  u64 any = 0, right = 0;
+  EACH_LANE { any |= (u64)(s64)(s32)w->lane[l] & p[l]; }
+  if (!(any & LOCAL_MARK) || !(any & VARIABLE_BITS)) return;
+  for (u32 m = w->mask; m; m &= m - 1) {
+    u32 l = first_lane(m), number = variable_of(p[l]);
+    if (!number || p[l] << (64 - OWNER_SHIFT) == right) continue;
+    s64 at = (s64)(without_owner(p[l] + (u64)i->imm) - LOCAL_BASE), far = INT64_MAX;
+    const Frame *f = nearest(w, number, at, i->size, &far);
+    if (!far) right = p[l] << (64 - OWNER_SHIFT);
+    if (!far || !f) continue;
+    report(w->worker, (Report){.kind = INVALID, .flags = i->flag, .pc = i->pc, .space = LOCAL, .size = i->size,
+                               .buffer = numbered(w->launch, &w->launch->function[f->function], number)->first,
+                               .block = w->cta->number, .thread = thread_of(w, l), .count = 1,
+                               .extra = f->function + 1, .address = (u64)(at - f->local)});
+  }
 }
 
 static void report_image_fault(Warp *w, const Insn *i, u32 lane, u32 number, u32 fault, u64 at) {

@@ -1,0 +1,7 @@
+// launch: {"kernel": "k", "grid": [1, 1, 1], "block": [32, 1, 1], "args": [["int32", 32], ["int32", 32, "out"], 0]}
+// expect: invalid-access error line 5 variable a
+extern "C" __global__ void k(const int *in, int *out, int n) {
+    int a[4], b[4] = {5, 6, 7, 8};
+    for (int *p = a; p <= a + 4; ++p) *p = n;
+    out[threadIdx.x] = a[in[threadIdx.x] & 3] + b[0];
+}
