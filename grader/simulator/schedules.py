@@ -28,6 +28,7 @@ from grader.launch import Array, Dim3, Finding, Launch, Trace
 from grader.simulator.core.bindings import LIMIT, TIMEOUT
 from grader.simulator.core.run import Machine, Raw
 from grader.simulator.decode.memory import HAS_CHECKS, HAS_ORDERS, HAS_UPDATES
+from grader.simulator.decode.module import Image
 
 SAMPLE_KINDS = frozenset(
     {"race", "lost-update", "invalid-access", "uninitialized-read", "barrier-divergence"}
@@ -116,6 +117,17 @@ def _observes(op: str) -> bool:
     """Whether an instruction may read what another thread is writing: PTX's strong reads."""
     head, *parts = op.split(".")
     return head == "atom" or (head == "ld" and not STRONG_READS.isdisjoint(parts))
+
+
+def strong_loads(image: Image) -> frozenset[int]:
+    """The program counters of the loads that may give old values."""
+    if not image.exact:
+        return frozenset()
+    return frozenset(
+        pc
+        for pc, op in enumerate(image.ops)
+        if op.startswith("ld.") and _observes(op) and not {"local", "param"} & set(op.split("."))
+    )
 
 
 def sampled_blocks(grid: Dim3, count: int) -> tuple[int, ...]:
@@ -233,3 +245,18 @@ def _relative(a: NDArray[np.generic], b: NDArray[np.generic]) -> float:
     with np.errstate(invalid="ignore", divide="ignore"):
         ratio = np.where(scale > 0, np.abs(x - y) / scale, 0.0)
     return float(np.max(ratio)) if np.all(np.isfinite(ratio)) else float("inf")
+
+
+def output_difference(usual: Raw, other: Raw, launch: Launch, names: tuple[str, ...]) -> str:
+    """The first element of an output that differs by more than rounding, in words, or ""."""
+    for a, b in zip(usual.buffers, other.buffers, strict=False):
+        array = None if a.argument is None else launch.args[a.argument]
+        if not isinstance(array, Array) or not array.read_back or a.argument is None:
+            continue
+        x, y = a.data.view(array.dtype), b.data.view(array.dtype)
+        finding = _finding("", x, y)
+        if finding.count and finding.severity != "info":
+            name = names[a.argument] if a.argument < len(names) else array.name
+            at = int(np.argmax(x != y))
+            return f"`{name}[{at}]` is {y[at]} instead of {x[at]}"
+    return ""

@@ -24,7 +24,12 @@ from grader import dataclass
 from grader.compile.launch_limits import launch_bounds_error, launch_error, theoretical_occupancy
 from grader.compile.program import Kernel, Program
 from grader.launch import Array, Arrays, Finding, Launch, Trace, WorkMeasure, unpack_launches
-from grader.simulator.core.bindings import COUNT_DISTINCT, COUNT_FOREIGN, LANE_MISSING, core
+from grader.simulator.core.bindings import (
+    COUNT_DISTINCT,
+    COUNT_FOREIGN,
+    OLD_VALUE,
+    core,
+)
 from grader.simulator.core.run import Limits, Machine, Raw
 from grader.simulator.counters import access_table, counted_values, launch_counters, line_counters
 from grader.simulator.decode.instructions import NotSimulated, refused_attribute, with_call
@@ -32,23 +37,20 @@ from grader.simulator.decode.module import decode
 from grader.simulator.diagnose.aborts import not_simulated
 from grader.simulator.diagnose.confirmation import (
     merge_findings,
-    run_with_passers,
+    run_confirmed,
     synchronizations,
 )
 from grader.simulator.diagnose.findings import Explainer
 from grader.simulator.exchange import pack_traces, too_large, too_much_static, unpack_program
+from grader.simulator.other_orders import OldRun, OtherOrders, Runs
 from grader.simulator.ptx.model import Location, Module, PtxError, TooLarge
 from grader.simulator.ptx.parser import parse
 from grader.simulator.ptx.ptxas import assembled
 from grader.simulator.schedules import (
-    ORDER_STEPS,
-    chosen_orders,
-    found_in_order,
     most_of_one,
-    most_steps,
-    order_findings,
     sample_trace,
     sampled_blocks,
+    strong_loads,
     updates,
 )
 
@@ -61,9 +63,6 @@ MEASURES: Mapping[WorkMeasure, int | None] = MappingProxyType(
     {"nothing": None, "work": 0, "sharing": COUNT_FOREIGN | COUNT_DISTINCT}
 )
 """What the core measures, by the caller's request."""
-
-GARBAGE = 0x25A5A5A5
-"""What a run adds to undefined values: as a float and as a half it changes any value."""
 
 
 @dataclass(frozen=True)
@@ -153,6 +152,7 @@ class _Simulation:
         self.limits, self.started = limits, time.thread_time()
         self.kernel = program.kernel(launch.kernel)
         self.steps: list[int] = []  # of each variant in the usual order
+        self.may_be_old = False  # whether loads might have given old values in another order
 
     def left(self) -> Limits:
         """What the next run may take."""
@@ -203,23 +203,30 @@ class _Simulation:
         machine = variants[-1].machine
         return _trace(program, kernel, launch, machine, raw, findings, explainer.code.line_of)
 
+    def explainer(self, variant: Variant, raw: Raw) -> Explainer:
+        """What explains the reports of a run of a variant."""
+        program, kernel, image = self.program, self.kernel, variant.machine.image
+        assert kernel is not None
+        return Explainer(image, self.launch, raw, program.source, program.file, kernel.parameters)
+
     def run(
         self, variants: Sequence[Variant], limits: Limits
     ) -> tuple[Raw, tuple[Finding, ...], Explainer]:
         """Run the variants in turn, up to one that does not end: the last run and all findings."""
-        program, debug = self.program, None
+        debug = None
         findings: tuple[Finding, ...] = ()
-        assert self.kernel is not None
         for variant in variants:
             image = variant.machine.image
             limits = replace(limits, seconds=self.left().seconds)
             proof = limits.proof and (variant.counts or variants[-1].counts)
-            limits = replace(limits, proof=proof)
-            raw = _run(variant, self.launch, limits)
+            stale = strong_loads(image) if limits.schedule else frozenset()
+            limits = replace(limits, proof=proof, stale=stale)
+            raw = run_confirmed(variant.machine, self.launch, limits, count=variant.counts)
+            old = raw.reports["kind"] == OLD_VALUE
+            self.may_be_old |= bool(old.any())
+            raw = replace(raw, reports=raw.reports[~old])
             self.steps += [] if limits.schedule else [raw.steps]
-            explainer = Explainer(
-                image, self.launch, raw, program.source, program.file, self.kernel.parameters
-            )
+            explainer = self.explainer(variant, raw)
             counts = synchronizations(image, raw)
             debug = debug or counts
             doubts = explainer.code.confirmation.doubts if variant.counts else None
@@ -229,27 +236,41 @@ class _Simulation:
                 break
         return raw, findings, explainer
 
+    def run_old(self, variant: Variant, limits: Limits) -> OldRun:
+        """Run a variant with old values: what is found beside them, and what explains each."""
+        raw = run_confirmed(variant.machine, self.launch, limits, count=variant.counts)
+        old = raw.reports["kind"] == OLD_VALUE
+        found, reads = (
+            self.explainer(variant, replace(raw, reports=raw.reports[which]))
+            for which in (~old, old)
+        )
+        pcs = frozenset(int(pc) for pc in raw.reports["pc"][old])
+        return OldRun(raw, found.findings(found.code.confirmation.doubts), reads.findings(), pcs)
+
     def with_other_orders(self, trace: Trace, schedules: int) -> Trace:
         """Add what watchers find in other orders, and with `schedules` outputs that differ."""
         variants, kernel = self.variants(), self.kernel
         assert not isinstance(variants, Finding) and kernel is not None  # the launch ended
-        machines, small = [v.machine for v in variants], self.usual.steps <= ORDER_STEPS
-        asked = chosen_orders(machines) if small and not trace.errors else ()
+        machines = [v.machine for v in variants]
         tried = variants if schedules or updates(machines) else variants[:1]
-        usual, others, findings = self.steps[0], list[Raw](), trace.findings
-        most = most_of_one(usual, self.limits.steps, self.launch)
-        left = schedules * most if schedules else most_steps(usual)
-        for schedule in range(1, schedules + 1) if schedules else asked:
-            if left < usual and not schedules:
-                break
-            limits = replace(self.left(), schedule=schedule, steps=max(min(most, left), 1))
-            raw, found, _ = self.run(tried, limits)
-            findings = merge_findings(findings, found_in_order(raw, found))
-            left, others = left - raw.steps, [*others, raw]
-        if schedules:
-            names = tuple(p.name for p in kernel.parameters)
-            differ = order_findings(self.usual, others, self.launch, names)
-            findings += tuple(replace(f, file=self.program.file, line=kernel.line) for f in differ)
+
+        def run(steps: int, schedule: int) -> tuple[Raw, tuple[Finding, ...], bool]:
+            limits = replace(self.left(), schedule=schedule, steps=max(steps, 1))
+            self.may_be_old = False
+            return *self.run(tried, limits)[:2], self.may_be_old
+
+        def run_old(steps: int, schedule: int, loads: frozenset[int]) -> OldRun:
+            limits = replace(self.left(), steps=max(steps, 1), schedule=schedule)
+            limits = replace(limits, stale=loads, gives_old=True)
+            return self.run_old(variants[-1], limits)
+
+        names = tuple(p.name for p in kernel.parameters)
+        most = most_of_one(self.steps[0], self.limits.steps, self.launch)
+        runs = Runs(run, run_old)
+        orders = OtherOrders(self.usual, self.steps[0], most, self.launch, names, runs)
+        findings = orders.findings(trace, machines, schedules)
+        differ = orders.differences() if schedules else ()
+        findings += tuple(replace(f, file=self.program.file, line=kernel.line) for f in differ)
         return replace(trace, findings=findings)
 
     def accesses(self) -> NDArray[np.void]:
@@ -263,23 +284,6 @@ class _Simulation:
             self.program.source,
             self.kernel.parameters,
         )
-
-
-def _run(variant: Variant, launch: Launch, limits: Limits) -> Raw:
-    """Run a variant, without the reports of missing lanes whose value changes nothing.
-
-    A reduction may read past the lanes that take part, where no lane uses the result.
-    """
-    raw = run_with_passers(variant.machine, launch, limits, count=variant.counts)
-    if not raw.ended or not (raw.reports["kind"] == LANE_MISSING).any():
-        return raw
-    other = variant.machine.run(launch, replace(limits, garbage=GARBAGE), count=False)
-    same = other.ended and all(
-        np.array_equal(a.data, b.data) for a, b in zip(raw.buffers, other.buffers, strict=True)
-    )
-    if not same or raw.printed != other.printed:
-        return raw
-    return replace(raw, reports=raw.reports[raw.reports["kind"] != LANE_MISSING])
 
 
 def decode_variants(

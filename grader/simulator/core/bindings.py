@@ -176,7 +176,8 @@ ENDED, ABORTED, NO_MEMORY, AGAIN, NOT_PROVEN = range(5)
     STANDSTILL,
     MBARRIER,
     MISUSED,
-) = range(20)
+    OLD_VALUE,
+) = range(21)
 SHUFFLE_WIDTH, MATRIX_ADDRESS, MATRIX_STRIDE = range(1, 4)
 IMAGE_BASE, IMAGE_SHIFT = 0x060000000000, 8
 SHARED_BASE, LOCAL_BASE, PARAM_BASE = 0x020000000000, 0x030000000000, 0x040000000000
@@ -218,6 +219,7 @@ class CLaunch(ctypes.Structure):
         ("reduced_insn", c_void_p),
         ("reduced_block", c_void_p),
         ("chosen", c_void_p),
+        ("stale", c_void_p),
         *((n, c_uint64) for n in ("constant_bytes", "param_bytes", "step_limit", "block_count")),
         *((n, c_uint64) for n in ("trace_room", "traced")),
         ("time_limit", c_double),
@@ -242,6 +244,7 @@ class CLaunch(ctypes.Structure):
                 "measures",
                 "representatives",
                 "only_stores",
+                "gives_old",
                 "trace_sync",
                 "local_limit",
                 "printed_room",

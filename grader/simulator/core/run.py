@@ -58,6 +58,8 @@ class Limits:
             COUNT_DISTINCT, 0 for the instructions of threads alone; None measures nothing.
         proof: whether a run may be by proof. If it does not count, its findings hold, its outputs
             do not.
+        stale: the program counters of strong loads that may give old values.
+        gives_old: whether they give them; else those that may are only reported.
     """
 
     steps: int = 400_000_000
@@ -72,6 +74,8 @@ class Limits:
     stop_at_error: bool = False
     measures: int | None = None
     proof: bool = False
+    stale: frozenset[int] = frozenset()
+    gives_old: bool = False
 
 
 LEAST_PROVEN = 1 << 13
@@ -240,6 +244,8 @@ class Machine:
         if proof is not None:
             _set_proof(n, proof)
         n.chosen = chosen.ctypes.data if chosen.size else None
+        stale = np.isin(np.arange(len(self.image.ops)), list(limits.stale)).astype(np.uint8)
+        n.stale = stale.ctypes.data if limits.stale else None
         n.global_shift, n.ordered = shift, ordered
         if count and limits.measures is not None:
             n.work = results.work.ctypes.data
@@ -302,6 +308,7 @@ def _set_terms(n: c.CLaunch, launch: Launch, limits: Limits) -> None:
     n.threads, n.garbage, n.schedule = limits.threads, limits.garbage, limits.schedule
     n.trace_room, n.trace_sync = limits.trace, limits.trace_sync
     n.stops_at_error, n.only_stores = limits.stop_at_error, limits.only_stores
+    n.gives_old = limits.gives_old
     n.measures = limits.measures or 0
     n.step_limit, n.time_limit = limits.steps, limits.seconds
 

@@ -40,6 +40,7 @@ from grader.simulator.diagnose.mbarriers import mbarrier_finding
 from grader.simulator.diagnose.messages import (
     in_library,
     memory_finding,
+    old_value_finding,
     undefined_finding,
 )
 from grader.simulator.diagnose.places import Gap
@@ -60,10 +61,7 @@ from grader.simulator.diagnose.races import (
     race_finding,
 )
 from grader.simulator.diagnose.textures import object_finding, object_target, texel_index
-from grader.simulator.diagnose.variables import (
-    Shape,
-    initialized_declaration,
-)
+from grader.simulator.diagnose.variables import Shape, initialized_declaration
 from grader.simulator.ptx.model import plain_name
 from grader.simulator.ptx.source_map import is_copy
 
@@ -268,6 +266,8 @@ class Explainer:
             r, finding = self._race_finding(r)
         elif r.kind == c.LOST_UPDATE:
             finding = lost_update_finding(r)
+        elif r.kind == c.OLD_VALUE:
+            finding = old_value_finding(r)
         elif r.has(IMAGE_OBJECT):
             finding = object_finding(r, self.launch)
         elif r.kind in (c.INVALID, c.UNINIT, c.STACK):
@@ -283,6 +283,7 @@ class Explainer:
             finding = abort_finding(r)
         other = finding.other and replace(finding.other, text=self._text(finding.other.line))
         via = self.image.instructions[r.pc].via if r.pc < len(self.image.instructions) else ""
+        via = "" if r.kind == c.OLD_VALUE else via
         return replace(
             finding,
             message=in_library(finding.message, via),

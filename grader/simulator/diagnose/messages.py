@@ -1,4 +1,4 @@
-"""The texts of the simulator's findings, except those of races.
+"""The texts of the simulator's findings, except those of races that the core shows.
 
 Kinds and terms are compute-sanitizer's. Each message states what is wrong, without a place, which
 the Finding has in its fields; each hint is a fix in the imperative.
@@ -6,7 +6,7 @@ the Finding has in its fields; each hint is a fix in the imperative.
 
 from __future__ import annotations
 
-from grader.launch import Finding
+from grader.launch import Finding, OtherAccess
 from grader.simulator.core import bindings as c
 from grader.simulator.diagnose.confirmation import LAMBDA
 from grader.simulator.diagnose.places import access_word
@@ -18,6 +18,7 @@ from grader.simulator.diagnose.races import (
     FREED,
     MISALIGNED,
     ODD_SIZE,
+    OTHER_ATOMIC,
     READONLY,
     STORE,
     Report,
@@ -77,6 +78,26 @@ def _uninitialized(r: Report) -> Finding:
         access="read",
         variable=t.name,
         hint=hint,
+    )
+
+
+def old_value_finding(r: Report) -> Finding:
+    """The finding of a load that another thread's write need not precede."""
+    other = access_word(True, r.has(OTHER_ATOMIC))
+    return Finding(
+        "race",
+        "error",
+        f"this read of {r.target.space} `{r.target.element}` may miss the write of line {r.line2}, "
+        "which no fence orders before it",
+        space=r.target.space,
+        access="read",
+        variable=r.target.name,
+        other=OtherAccess(r.line2, r.thread2, r.block2, other),
+        hint=f"Put `__threadfence();` after line {r.line2} and before line {r.line}. Relaxed and "
+        "volatile accesses to different addresses become visible in any order. Where a flag tells "
+        "that data is ready, `memory_order_release` for its store and `memory_order_acquire` for "
+        "its load do the same; between a store and a load that follows it only a fence or "
+        "`memory_order_seq_cst` does.",
     )
 
 

@@ -32,6 +32,8 @@
         (w, i, r, offset, bytes))                                                                  \
   EVENT(read_part, w->worker, (Warp *w, const Insn *i, const Region *r, const u32 *offset, u32 bytes), \
         (w, i, r, offset, bytes))                                                                  \
+  /* A strong load has its values in registers; the watcher of old values (watch/old_values.c) replaces some. */ \
+  EVENT(loaded, w->worker, (Warp *w, const Insn *i), (w, i))                                       \
   EVENT(write, w->worker, (Warp *w, const Insn *i, const Region *r, const u32 *offset, u32 bytes), \
         (w, i, r, offset, bytes))                                                                  \
   EVENT(atomic, w->worker, (Warp *w, const Insn *i, const Region *r, const u32 *offset, u32 bytes), \

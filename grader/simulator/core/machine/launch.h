@@ -157,7 +157,7 @@ enum ImageFault { NO_OBJECT = 1, OTHER_OBJECT, OTHER_SHAPE, OTHER_TYPE, OUTSIDE_
 /* Kinds of findings. Findings with the same kind, place and partner are one report with a count. */
 enum Kind { RACE, INVALID, UNINIT, DIVERGENCE, TIMEOUT, DEADLOCK, TRAPPED, STACK, EARLY_EXIT,
             LIMIT, WARP_MASK, WARP_STUCK, ASSERTION, UNDEFINED, LOST_UPDATE, LANE_MISSING,
-            BARRIER_COUNT, STANDSTILL, MBARRIER, MISUSED };
+            BARRIER_COUNT, STANDSTILL, MBARRIER, MISUSED, OLD_VALUE };
 /* What the `extra` of MISUSED says: an instruction of a warp gets what makes it undefined. */
 enum WarpMisuse { SHUFFLE_WIDTH = 1, MATRIX_ADDRESS, MATRIX_STRIDE };
 enum { SAME_VALUE = 1, SAME_INSTRUCTION = 2, WITHIN_WARP = 4, ACROSS_BLOCKS = 8, ATOMIC = 16,
@@ -228,6 +228,7 @@ typedef struct {
   const Insn *reduced_insn;
   const BasicBlock *reduced_block;
   const u64 *chosen;            /* the numbers of the block_count blocks to run; NULL: all blocks */
+  const u8 *stale;              /* by pc: strong loads that may give old values: watch/old_values.c; NULL: none */
   u64 constant_bytes, param_bytes, step_limit, block_count;
   u64 trace_room, traced;
   f64 time_limit;
@@ -247,6 +248,7 @@ typedef struct {
   u32 measures;                 /* COUNT_...: what `work` has beside instructions and threads */
   u32 representatives;          /* the most blocks that a launch by proof runs in full */
   u32 only_stores;              /* the trace has stores to global memory, no other access */
+  u32 gives_old;                /* the loads of `stale` give old values; else they are only reported */
   u32 trace_sync;               /* the trace has fences and barriers, too */
   u32 local_limit, printed_room;
   u32 heap_limit;               /* bytes of the heap; 0: the kernel does not call malloc */

@@ -5,8 +5,6 @@
 
 enum { MOST_EARLIER = 4 };
 
-static bool writes_strongly(const Node *n) { return n->access == UPDATES || n->access == STORES; }
-
 /* Whether a strong read, or a read-modify-write, observed a strong write: itself, or through the
  * read-modify-writes between. */
 static bool saw(const Node *z, const Node *n) {

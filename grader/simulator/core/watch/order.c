@@ -93,6 +93,7 @@ static void forget_thread(Order *o, Clocks *t) {
 static void forget_all(Cta *c) {
   Order *o = order_of(c);
   forget_phases(c, ALL_PLACES);
+  drop_view(o->shape, &o->sc);
   for (u32 t = 0; o->clocks && t < o->threads; t++) forget_thread(o, &o->clocks[t]);
   for (u32 b = 0; b < MAX_BARRIERS; b++) drop_gathered(o->shape, &o->gathered[b]);
   o->far = o->visited = false;
@@ -107,7 +108,10 @@ static void discard(Cta *c) {
 }
 
 static void discard_ledger(Worker *k) {
-  if (ledger_of(k)) discard_values(k);
+  if (ledger_of(k)) {
+    discard_values(k);
+    drop_view(shape_of(k->launch), &ledger_of(k)->sc);
+  }
   free(ledger_of(k));
 }
 
@@ -349,9 +353,26 @@ static void fence_thread(Warp *w, u32 thread, u32 scope, bool sc) {
   o->far = true;
 }
 
+/* Races are those of any fence-SC order that what was read allows. Which values are old depends on one of them: the
+ * order of execution, in which each fence.sc synchronizes with all that come later and have a scope with it. */
+static void fence_in_turn(Warp *w, u32 thread, u32 scope) {
+  Order *o = order_of(w->cta);
+  View *all = &ledger_of(w->worker)->sc;
+  learn(w, thread, &o->sc);
+  if (scope == DEVICE) learn(w, thread, all);
+  View now = release_now(w, thread);
+  join_view(w->worker, o->shape, &o->sc, &now);
+  if (scope == DEVICE) join_view(w->worker, o->shape, all, &now);
+  drop_view(o->shape, &now);
+}
+
 static void fence(Warp *w, u32 flag) {
   u32 scope = flag & SCOPE_CTA ? BLOCK : DEVICE;
-  for (u32 m = w->mask; m; m &= m - 1) fence_thread(w, thread_of(w, first_lane(m)), scope, flag & FENCE_SC);
+  for (u32 m = w->mask; m; m &= m - 1) {
+    u32 thread = thread_of(w, first_lane(m));
+    if (w->launch->gives_old && flag & FENCE_SC) fence_in_turn(w, thread, scope);
+    fence_thread(w, thread, scope, flag & FENCE_SC);
+  }
 }
 
 const Watcher order_watcher = {

@@ -66,6 +66,7 @@ typedef struct Order {
   Phases *phases; u32 mbarriers, phase_room;
   bool far;                          /* whether a thread knows more than `near` */
   bool visited;                      /* whether a thread has a Visited */
+  View sc;                           /* of all fence.sc of the block, with old values: see fence_in_turn */
 } Order;
 
 typedef struct { u32 block; Load load; } Own;
@@ -83,6 +84,7 @@ typedef struct Ledger {
   Carried *carried; u32 values, value_room, value_free;
   u64 changes;
   struct Node *node; u32 nodes, node_room, node_free;
+  View sc;                           /* of all fence.sc of the launch */
 } Ledger;
 
 /* Lanes of a warp that accessed a granule in one epoch. */

@@ -424,13 +424,6 @@ static void check_elements(Warp *w, const Insn *i, Buffer *b, const u32 *offset,
 
 static bool has_races(const Region *r) { return r->space == SHARED || r->space == GLOBAL; }
 
-/* Volatile accesses to shared memory count as plain ones in code without fences, which cannot use them as
- * flags: it is the old warp reduction. */
-static bool is_strong(const Warp *w, const Insn *i, const Region *r) {
-  bool flags = r->space == GLOBAL || w->launch->sync & HAS_FENCES;
-  return i->flag & (flags ? STRONG : STRONG & ~VOLATILE);
-}
-
 static void read(Warp *w, const Insn *i, const Region *r, const u32 *offset, u32 bytes) {
   if (!has_races(r)) return;
   if (is_strong(w, i, r)) check_elements(w, i, r->buffer, offset, bytes, PEEKS);

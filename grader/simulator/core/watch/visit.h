@@ -17,6 +17,7 @@ enum { STRONG = VOLATILE | ACQUIRE | RELEASE | RELAXED };
 
 static inline bool is_read(u32 access) { return access == READS || access == PEEKS; }
 static inline bool modifies(u32 access) { return !is_read(access); }
+static inline bool writes_strongly(const Node *n) { return n->access == UPDATES || n->access == STORES; }
 static inline bool strong(u32 access) { return access >= UPDATES; }
 
 static inline bool same_scope(const Visit *v, const Node *n) {
@@ -24,6 +25,13 @@ static inline bool same_scope(const Visit *v, const Node *n) {
 }
 static inline bool morally_strong(const Visit *v, const Node *n) {
   return strong(n->access) && strong(v->access) && same_scope(v, n) && n->at == v->at && n->size == v->size;
+}
+
+/* Volatile accesses to shared memory count as plain ones in code without fences, which cannot use them as
+ * flags: it is the old warp reduction. */
+static inline bool is_strong(const Warp *w, const Insn *i, const Region *r) {
+  bool flags = r->space == GLOBAL || w->launch->sync & HAS_FENCES;
+  return i->flag & (flags ? STRONG : STRONG & ~VOLATILE);
 }
 
 /* Whether a load's value is data, or is waited for; `one`: until it is one value alone. */

@@ -18,6 +18,7 @@
   WATCHER(races)                                                                   \
   WATCHER(races_reduced)                                                           \
   WATCHER(order)                                                                   \
+  WATCHER(old_values)     /* before races_ordered: not yet of what a load observes */  \
   WATCHER(races_ordered)                                                           \
   WATCHER(updates)                                                                 \
   WATCHER(frees)                                                                   \

@@ -207,14 +207,20 @@ static inline void load(Warp *w, const Insn *i, u32 bytes, bool word) {
   else load_apart(w, i, offset, bytes, word);
 }
 
+static inline void end_strong(Warp *w, const Insn *i) {
+  if (!(i->flag & (VOLATILE | ACQUIRE | RELAXED))) return;
+  announce_loaded(w, i);
+  if (i->flag & WAITING) let_others_run(w);
+}
+
 void ptx_ld(Warp *w, const Insn *i) {
   load(w, i, (u32)i->size * i->count, false);
-  if (i->flag & WAITING) let_others_run(w);
+  end_strong(w, i);
 }
 void ptx_ld_used(Warp *w, const Insn *i) { load(w, i, (u32)i->size * i->count, false); }
 void ptx_ld_word(Warp *w, const Insn *i) {
   if (!load_rows(w, i)) load(w, i, 4, true);
-  if (i->flag & WAITING) let_others_run(w);
+  end_strong(w, i);
 }
 
 static void store_any(Warp *w, const Insn *i, const Region *r, const u32 *offset) {
