@@ -77,8 +77,8 @@ def create_app(site: Site) -> FastAPI:
     app.state.site, app.state.limits, app.state.feed = site, RateLimits(), Feed(site.progress)
     app.state.comparisons, app.state.grades = Comparisons(site), KeptStandings(site)
     routers = [module.router for module in MODULES]
-    for router in routers:
-        app.include_router(router)
+    # `include_router` would analyze each route again, at the first request that passes it.
+    app.router.routes.extend(route for router in routers for route in router.routes)
     app.add_api_route("/static/{name}", _static, name="static", include_in_schema=False)
     app.add_api_route("/favicon.ico", _favicon, name="favicon", include_in_schema=False)
     app.add_api_route("/healthy", _healthy, name="healthy", include_in_schema=False)
@@ -90,8 +90,7 @@ def create_app(site: Site) -> FastAPI:
     app.add_exception_handler(Exception, _broken)
     app.add_middleware(GZipMiddleware, minimum_size=1000, compresslevel=COMPRESSION)
     app.add_middleware(Guard)
-    routes = [*app.routes, *(route for router in routers for route in router.routes)]
-    require_rules(routes, frozenset(RULES) | ANYONE)
+    require_rules(app.routes, frozenset(RULES) | ANYONE)
     return app
 
 

@@ -53,6 +53,10 @@ def record_traces(*folders: Path, standing: Set[int] = frozenset()) -> Traces:
     are left out.
     """
     gc.collect()  # arrays of a reply keep the descriptor of their memory
+    return _recorded(folders, standing)
+
+
+def _recorded(folders: tuple[Path, ...], standing: Set[int]) -> Traces:
     return Traces(
         frozenset(descendants(standing)),
         frozenset(_files(folders)),
@@ -68,9 +72,11 @@ def remaining_traces(before: Traces, *folders: Path) -> list[str]:
     The kernel's kill is asynchronous.
     """
     deadline = time.monotonic() + PATIENCE
-    while remaining := _added(before, record_traces(*folders, standing=before.processes)):
+    while remaining := _added(before, _recorded(folders, before.processes)):
         if time.monotonic() > deadline:
             return remaining
+        if any("descriptors" in one for one in remaining):
+            gc.collect()
         time.sleep(0.02)
     return []
 
