@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from grader.compile.source import compile_source
 from grader.launch import Array, Launch
 from grader.simulator.core.bindings import core
 from grader.simulator.core.run import Limits, Machine
@@ -91,6 +92,39 @@ def test_decoding_is_linear(name: str, definedness: bool) -> None:
 
     short, long = (ptx_text(name, n) for n in (400, 400 * LONGER))
     assert reader(short), "the text is not decoded"
+    assert_linear(reader, short, long)
+
+
+LOCAL = b"""\
+struct S { int head, body[4]; };
+__device__ __noinline__ void use(int *p) { *p = 1; }
+extern "C" __global__ void k(int *out, int n) {
+  S s;
+  use(s.body);
+  out[0] = s.body[n];
+}
+"""
+INDEXED = """\
+{ .reg .b64 a, b, c, d;
+add.u64 a,%SP,0;
+add.s64 b,a,4;
+shl.b64 c,%rd1,2;
+add.s64 d,b,c;
+st.u32 [d],1; }
+"""
+
+
+def test_decoding_accesses_to_parts_of_local_variables_is_linear() -> None:
+    text = compile_source(LOCAL, "k.cu").debug_ptx
+    at = text.index("ret;", text.index(".entry k("))
+
+    def reader(text: str) -> object:
+        return decoded(text, definedness=True)
+
+    one, short, long = (text[:at] + n * INDEXED + text[at:] for n in (1, 300, 300 * LONGER))
+    image = decode(parse(one), "k", core().known, definedness=True)
+    checks = [x.exec for b in image.functions[0].blocks for x in b.insns if x.exec[-5:] == "index"]
+    assert checks == 2 * ["shadow_index"]
     assert_linear(reader, short, long)
 
 

@@ -69,7 +69,7 @@ extern "C" __global__ void k(int *out) { out[0] = inlined(out[1]); }
     variables = LocalVariables(parse(compile_source(source, "k.cu").debug_ptx).sections)
     (own,) = [v for v in variables.variables if v.frame.startswith("__local_depot") and v.bytes]
     assert (own.name, own.extent, own.bytes, own.line) == ("own", "[5]", 20, 3)
-    assert variables.ends[own.frame, own.offset] == own.offset + 20
+    assert variables.largest[own.frame, own.offset] == own
 
 
 def test_pointer_to_a_member_has_no_size_of_what_it_points_to() -> None:

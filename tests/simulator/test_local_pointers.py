@@ -185,3 +185,50 @@ def test_functions_with_more_variables_than_numbers_share_them() -> None:
 def test_variable_after_the_most_of_a_function_is_not_checked() -> None:
     assert many(functions=1, arrays=65, written=62) == {"v62"}
     assert many(functions=1, arrays=65, written=63) == set()
+
+
+PARTS = {
+    "a member": ("s.body[n + 3] = 1;", "s.body"),
+    "a member within": ("s.body[n + 2] = 1;", ""),
+    "the first member": ("s.head[n + 1] = 1;", "s.head"),
+    "before a member": ("s.body[-n] = 1;", "s.body"),
+    "a member of an element": ("t[n].body[n + 2] = t[0].body[n + 3];", "t[0].body"),
+    "a row": ("m[n][n + 3] = 1;", "m[...]"),
+    "a row within": ("m[n][n + 2] = 1;", ""),
+    "a constant row": ("m[1][n + 3] = 1;", "m[1]"),
+    "the first row": ("m[0][n + 3] = 1;", "m[0]"),
+    "a row of a member": ("g.rows[n][n + 1] = 1;", "g.rows[...]"),
+    "a member behind its rows": ("g.rows[n][0] = g.rows[n + 2][n - 1];", "g.rows"),
+    "a number as an array": ("(&s.one)[n] = 1;", ""),
+    "an address of an element": ("(&m[0][0])[n + 7] = 1;", ""),
+    "a pointer to a row": ("int *p = m[0]; p[n + 7] = 1;", ""),
+    "a reference to a row": ("int(&p)[4] = m[0]; p[n + 7] = 1;", ""),
+    "a struct as an array": ("reinterpret_cast<int *>(&s)[n + 4] = 1;", ""),
+    "a union": ("u.low[n + 2] = 1;", ""),
+    "bytes from a member on": ("memset(s.body, 0, 20);", ""),
+    "a macro": ("FLAT(m, n + 5) = 1;", ""),
+}
+"""Statements with n = 1, and the part of a variable that they leave."""
+
+
+@pytest.mark.parametrize("statement, part", PARTS.values(), ids=PARTS)
+def test_index_beyond_a_member_or_a_row_is_an_info(statement: str, part: str) -> None:
+    source = f"""
+#define FLAT(a, i) a[0][i]
+struct S {{ int head[2], body[4], one, rest[3]; }};
+struct Grid {{ int rows[2][2], more[4]; }};
+union U {{ int low[2]; int all[8]; }};
+extern "C" __global__ void k(int *out, int n) {{
+    S s = {{}}, t[2] = {{}};
+    Grid g = {{}};
+    U u = {{}};
+    int m[3][4] = {{}};
+    {statement}
+    out[0] = s.body[n] + s.head[n] + t[n].body[n] + g.rows[n][n] + g.more[n] + u.all[n] + m[n][n];
+}}
+"""
+    args = Array("out", (1,), "int32", None, True), Scalar("n", 1, "int32")
+    launch = Launch("k", (1, 1, 1), (1, 1, 1), args)
+    (trace,) = simulate(compile_source(source.encode(), "k.cu"), [launch], threads=1)
+    found = [(f.severity, f.line, f.variable) for f in trace.findings]
+    assert found == ([("info", 11, part)] if part else [])

@@ -51,8 +51,8 @@ class _Encoder:
         self.numbers = {f.name: k for k, f in enumerate(image.functions)}
         for f in image.functions:
             sizes = (len(self.blocks), len(f.blocks), f.registers, f.local, f.params)
-            self.functions.append((*sizes, len(self.variables), len(f.variables)))
-            self.variables += f.variables
+            self.functions.append((*sizes, len(self.variables), len(f.numbered.places)))
+            self.variables += f.numbered.places
             base, before = len(self.blocks), len(self.loops)
             for block in f.blocks:
                 self.add(block, before)

@@ -64,7 +64,7 @@ from grader.simulator.decode.peephole import (
     written_once,
 )
 from grader.simulator.decode.shadow import Shadows, make_shadows
-from grader.simulator.decode.stack import numbered_in
+from grader.simulator.decode.stack import Numbered, numbered_in
 from grader.simulator.decode.updates import SYNC_SHIFT, USED_SHIFT, WRITES, memory_roles
 from grader.simulator.ptx.debug_info import LocalVariables
 from grader.simulator.ptx.model import (
@@ -87,7 +87,7 @@ class Decoded:
         registers, local, params: bytes of its register file, stack frame and parameter area.
         local_offsets: the offset of each `.local` variable in the stack frame.
         operands: what resolves the operands of its instructions.
-        loops, variables: the loops whose endless repetition the core detects; `Numbered.places`.
+        loops, numbered: the loops whose endless repetition the core detects; its variables.
     """
 
     name: str
@@ -98,7 +98,7 @@ class Decoded:
     local_offsets: dict[str, int]
     operands: Operands
     loops: list[Loop]
-    variables: list[tuple[int, int]]
+    numbered: Numbered
 
 
 @dataclass(slots=True, eq=False)
@@ -224,7 +224,7 @@ class _Decoder:
         blocks = self.blocks(f, operands)
         room = (local + 15) // 16 * 16, (frame.bytes + 15) // 16 * 16
         loops = find_loops(blocks, f, self.functions, registers, len(self.image.ops) - len(f.body))
-        places, numbered = dict(places_of), self.use.numbered_in(f).places
+        places, numbered = dict(places_of), self.use.numbered_in(f)
         return Decoded(f.name, blocks, registers.bytes, *room, places, operands, loops, numbered)
 
     def blocks(self, f: Function, o: Operands) -> list[Block]:

@@ -53,16 +53,14 @@ from grader.simulator.decode.memory import (
     space_of,
 )
 from grader.simulator.decode.operands import Operands, address, vector
-from grader.simulator.decode.stack import printed_stores
+from grader.simulator.decode.stack import bound_checks, printed_stores
 from grader.simulator.ptx.constants import integer
 from grader.simulator.ptx.debug_info import LocalVariables
 from grader.simulator.ptx.model import TYPE_BYTES, Function, Instruction
 
 _REGISTER = re.compile(r"[$%A-Za-z_][$%\w@]*")
-_GUARDED = frozenset(
-    f"shadow_{name}"
-    for name in ("load", "store", "stored", "take", "give", "bits", "pack", "unpack", "object")
-)
+_GUARDED = frozenset(f"shadow_{n}" for n in ("load", "store", "stored", "take", "give", "bits"))
+_GUARDED |= frozenset(f"shadow_{n}" for n in ("pack", "unpack", "object", "index"))
 """The shadow instructions with guards of their own; the others have it among their operands."""
 
 _TABLE, _LEFT, _RIGHT, _RIGHT_SIGNED, _FIELD, _FIELD_SIGNED, _INSERT, _CONVERT = range(8)
@@ -72,7 +70,6 @@ _BYTES = 16
 _BITS_BYTES = 8 + 8 * 32
 """The size of a shadow: the lanes, and where the value comes from. One with the bits of each lane
 begins at an odd multiple of 8, any other at an even one."""
-_STORE = 64  # in the flag of a check of bounds, as in a report
 _LIBRARY, _IN_PART, _OWN = 1, 2, 4
 """The flags of a check: code of a library; values that are defined in part are only copied; the
 register is a variable of a library. The last one is also a flag of what is handed over."""
@@ -148,7 +145,7 @@ class Shadows:
             shadowed.append(f.registers[name])
         self.scratch = self.allocate(bits=False)
         self.copies, self.using = copy_groups(f, self.at), using_stores(f)
-        self.numbered, self.displacements = use.numbered, use.numbered_in(f).displacements
+        self.numbered, self.own_variables = use.numbered, use.numbered_in(f)
         self.printed = printed_stores(f, variables)
 
     def allocate(self, *, bits: bool) -> int:
@@ -162,7 +159,8 @@ class Shadows:
         written, moves = [n for n in targets(i) if n in self.at], id(i) in self.moves
         used = [] if moves else [n for n in dict.fromkeys(sources(i)) if n in self.at]
         insns = list(self.checks(i, used))
-        insns += self.bounded(i)
+        if id(i) in self.accesses and self.numbered:
+            insns += bound_checks(i, self.o, self.own_variables)
         if id(i) in self.accesses or id(i) in self.from_memory:
             insns += self.local_access(i)
         elif id(i) in self.handed:
@@ -171,21 +169,10 @@ class Shadows:
             insns += self.copied(i, written) if moves else self.defined(written)
         return self.guarded(i, insns, pc)
 
-    def bounded(self, i: Instruction) -> Iterator[Insn]:
-        """The check that an access through a pointer stays in its local variable."""
-        if id(i) not in self.accesses or not self.numbered:
-            return
-        parts = i.op.split(".")
-        values, where = i.operands[::-1] if parts[0] == "st" else i.operands
-        a, add, mode = base_of(self.o, where, GENERIC)
-        if space_of(parts) == GENERIC and mode == 8 and not where.startswith("[%SP"):
-            size = TYPE_BYTES[parts[-1]] * len(vector(values))
-            yield Insn("shadow_object", a=a, imm=add, size=size, flag=_STORE * (parts[0] == "st"))
-
     def around(self, i: Instruction, insns: list[Insn], pc: int) -> list[Insn]:
         """The machine instructions of `i`, with the shadow instructions that run after it."""
         for insn in insns:
-            if (place := self.displacements.get(id(i))) is not None:
+            if (place := self.own_variables.displacements.get(id(i))) is not None:
                 insn.b = self.o.source(str(place), 8)
             if id(i) in self.followed and insn.exec.startswith("ld"):
                 insn.flag |= FOLLOWED

@@ -12,16 +12,23 @@ variable that the pointer was made from (`ptx_shadow_object`).
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field
 
 from grader import dataclass
-from grader.simulator.decode.operands import address_or_none
-from grader.simulator.ptx.debug_info import LocalVariables
-from grader.simulator.ptx.model import Function, Instruction
+from grader.simulator.decode.dataflow import targets
+from grader.simulator.decode.instructions import Insn
+from grader.simulator.decode.memory import GENERIC, base_of, space_of
+from grader.simulator.decode.operands import Operands, address_or_none, vector
+from grader.simulator.ptx.debug_info import InnerArray, LocalVariable, LocalVariables
+from grader.simulator.ptx.model import TYPE_BYTES, Function, Instruction
 
 _NAME = re.compile(r"[$%A-Za-z_][$%\w@]*")
-_NUMBER = re.compile(r"\d{1,9}")
+_NUMBER, _SIGNED = re.compile(r"\d{1,9}"), re.compile(r"-?\d{1,9}")
+_STORE = 64  # in the flag of a check of bounds, as in a report
+_MOST_ADDED = 16
+"""What an address is followed through at most."""
 _MOST_VARIABLES, _VARIABLE_SHIFT = 63, 42
 """Numbers of variables, and where an address has them: see core/machine/launch.h."""
 
@@ -62,6 +69,23 @@ def _last_argument(given: Mapping[str, str], call: Instruction) -> str:
 
 
 @dataclass(frozen=True)
+class Indexing:
+    """An index of an array that is a member of a local variable, or a row.
+
+    Attributes:
+        register: the index in bytes, of 64 bits.
+        add: what is added to it.
+        bytes: what is accessed there.
+        array: the array.
+    """
+
+    register: str
+    add: int
+    bytes: int
+    array: InnerArray
+
+
+@dataclass(frozen=True)
 class Numbered:
     """The variables of a function whose addresses it makes.
 
@@ -69,10 +93,37 @@ class Numbered:
         places: the first byte of each in the frame, and the one behind its last.
         displacements: by id, the instructions that add a variable's place to the frame's address,
             and what they add: the number, too.
+        indexings: by id, accesses at indices of arrays that are parts of these variables.
+        arrays: these arrays, numbered.
     """
 
     places: list[tuple[int, int]] = field(default_factory=list)
     displacements: dict[int, int] = field(default_factory=dict)
+    indexings: dict[int, list[Indexing]] = field(default_factory=dict)
+    arrays: dict[InnerArray, int] = field(default_factory=dict)
+
+
+def bound_checks(i: Instruction, o: Operands, own: Numbered) -> Iterator[Insn]:
+    """The checks that an access which may be to local memory stays in its variable, or in a part.
+
+    Args:
+        i: the access.
+        o: the operands of its function.
+        own: the numbered variables of its function.
+    """
+    parts = i.op.split(".")
+    store = _STORE * (parts[0] == "st")
+    values, where = i.operands[::-1] if store else i.operands
+    a, add, mode = base_of(o, where, GENERIC)
+    if space_of(parts) != GENERIC or mode != 8 or where.startswith("[%SP"):
+        return
+    size = TYPE_BYTES[parts[-1]] * len(vector(values))
+    yield Insn("shadow_object", a=a, imm=add, size=size, flag=store)
+    for x in own.indexings.get(id(i), ()):
+        limit, number = x.array.elements * x.array.stride, own.arrays[x.array]
+        insn = Insn("shadow_index", a=o.source(x.register, 8), b=limit, c=number, imm=x.add)
+        insn.size, insn.flag = x.bytes, store
+        yield insn
 
 
 def _numbered(f: Function, variables: LocalVariables, before: int) -> Numbered:
@@ -87,19 +138,27 @@ def _numbered(f: Function, variables: LocalVariables, before: int) -> Numbered:
         before: how many variables of other functions have numbers.
     """
     numbered, numbers = Numbered(), dict[int, int]()
-    frames = [v.name for v in f.variables if v.space == "local"]
+    frames = [v for v in f.variables if v.space == "local"]
     if len(frames) != 1 or f.library:
         return numbered
+    own: dict[int, LocalVariable] = {}
     for i in f.body:
-        if i.op != "add.u64" or i.operands[1:2] != ["%SP"] or not _NUMBER.fullmatch(i.operands[2]):
+        place = "".join(i.operands[2:])
+        if i.op != "add.u64" or i.operands[1:2] != ["%SP"] or not _NUMBER.fullmatch(place):
             continue
-        first = int(i.operands[2])
-        end = variables.ends.get((frames[0], first), first)
-        if first not in numbers and end > first and len(numbers) < _MOST_VARIABLES:
-            numbers[first] = 1 + (before + len(numbers)) % _MOST_VARIABLES
-            numbered.places.append((first, end))
-        if first in numbers:
+        first = int(place)
+        v = variables.largest.get((frames[0].name, first))
+        fits = v is not None and 0 < v.bytes <= frames[0].bytes - first
+        if v and fits and first not in own and len(own) < _MOST_VARIABLES:
+            numbers[first] = 1 + (before + len(own)) % _MOST_VARIABLES
+            own[first] = v
+            numbered.places.append((first, first + v.bytes))
+        if first in own:
             numbered.displacements[id(i)] = first + (numbers[first] << _VARIABLE_SHIFT)
+    numbered.indexings.update(_indexings(f, own, variables) if own else ())
+    for found in numbered.indexings.values():
+        for x in found:
+            numbered.arrays.setdefault(x.array, len(numbered.arrays))
     return numbered
 
 
@@ -115,3 +174,87 @@ def numbered_in(
             out[f.name] = found
             count += len(found.places)
     return out
+
+
+def _indexings(
+    f: Function, own: Mapping[int, LocalVariable], variables: LocalVariables
+) -> Iterator[tuple[int, list[Indexing]]]:
+    """By id, the accesses whose own expression indexes a part of a variable.
+
+    Args:
+        f: the function.
+        own: its numbered variables by their first bytes.
+        variables: the local variables of the module.
+    """
+    written = defaultdict(list)
+    for i in f.body:
+        for name in targets(i):
+            written[name].append(i)
+    once = {name: by[0] for name, by in written.items() if len(by) == 1 and by[0].guard is None}
+    for i in f.body:
+        parts = i.op.split(".")
+        if parts[0] not in ("ld", "st") or len(i.operands) != 2 or "param" in parts:
+            continue
+        values, where = i.operands[::-1] if parts[0] == "st" else i.operands
+        base, last = address_or_none(where)
+        first, *added = _added(once, base) or [""]
+        if not first or (v := own.get(int(first))) is None:
+            continue
+        size = TYPE_BYTES.get(parts[-1], 0) * len(vector(values))
+        strides = [(more, _stride(once.get(more))) for more in added]
+        if found := list(_indexed(v, strides, (last, size), variables)):
+            yield id(i), found
+
+
+def _added(once: Mapping[str, Instruction], name: str) -> list[str] | None:
+    """What an expression adds to the frame's address, in turn; None for any other address."""
+    added: list[str] = []
+    while (by := once.get(name)) is not None and by.op in ("add.u64", "add.s64"):
+        if len(by.operands) != 3 or len(added) == _MOST_ADDED:
+            break
+        _, name, more = by.operands
+        added.append(more)
+        if name == "%SP":
+            return added[::-1] if _NUMBER.fullmatch(more) else None
+    return None
+
+
+def _stride(by: Instruction | None) -> int:
+    """The bytes that an index is multiplied by where it is made; 0 when not known."""
+    head, factor = (by.op.split(".")[0], by.operands[-1]) if by else ("", "")
+    if head == "cvt":
+        return 1
+    if head not in ("shl", "mul") or not _NUMBER.fullmatch(factor):
+        return 0
+    return 1 << min(int(factor), 30) if head == "shl" else int(factor)
+
+
+def _indexed(
+    v: LocalVariable,
+    added: list[tuple[str, int]],
+    access: tuple[int, int],
+    variables: LocalVariables,
+) -> Iterator[Indexing]:
+    """The indices of parts of a variable.
+
+    Args:
+        v: the variable.
+        added: what is added to its address, in turn: numbers, and registers with their strides.
+        access: the displacement and the bytes of the access.
+        variables: the local variables of the module.
+    """
+    of, offset, path = (v.type, 0), 0, v.name
+    found: list[tuple[str, InnerArray]] = []
+    for more, stride in added:
+        if _SIGNED.fullmatch(more):
+            offset += int(more)
+        elif stride and (array := variables.array(of, offset, stride, path)) is not None:
+            of, offset, path = array.element, 0, f"{array.path}[...]"
+            found.append((more, array))
+        else:
+            return
+    last, size = access
+    for k, (register, array) in enumerate(found, 1):
+        is_last = k == len(found)
+        if array.elements * array.stride < v.bytes:
+            yield Indexing(register, offset + last if is_last else 0, size, array)

@@ -48,6 +48,7 @@ from grader.simulator.diagnose.races import (
     ACROSS_BLOCKS,
     IMAGE_OBJECT,
     IN_FLIGHT,
+    INNER_ARRAY,
     OTHER_STORE,
     SAME_INSTRUCTION,
     SAME_VALUE,
@@ -102,6 +103,7 @@ class Explainer:
         reports = without_library_races(reports, self.image, self.raw.shared.offset(RESERVED))
         reports = [r for r in reports if not (r.kind == c.LOST_UPDATE and self._stores_for(r.pc))]
         reports = [r for r in reports if not is_legal_ptx(self.image, r)]
+        reports = self.code.without_flat_uses(reports)
         if any(r.kind in (c.DIVERGENCE, c.DEADLOCK, c.WARP_STUCK) for r in reports):
             # released from such a barrier, threads miss others too
             reports = [r for r in reports if r.kind != c.EARLY_EXIT]
@@ -169,7 +171,9 @@ class Explainer:
         if space == GLOBAL and not int(r["flags"]) & UNKNOWN_BUFFER:
             return _allocation(offset, int(r["extra"]))
         if space == LOCAL and int(r["extra"]):
-            return self._array(int(r["extra"]) - 1, int(r["buffer"]), offset)
+            inner = int(r["flags"]) & INNER_ARRAY
+            name = self.code.inner_array if inner else self.code.local_array
+            return name(int(r["extra"]) - 1, int(r["buffer"]), offset)
         return Target(SPACE_NAMES.get(space, ""), "", "", "", offset, 0)
 
     def _condition(self, number: int, offset: int) -> Target:
@@ -187,18 +191,6 @@ class Explainer:
             return Target("result", "", callee, callee * own, 0, 0)
         name, declaration = (variable.name, variable.declaration) if variable else ("", "")
         return Target("local", name, name, declaration, 0, 0)
-
-    def _array(self, function: int, start: int, offset: int) -> Target:
-        """The local array at `start` of a function's frame, with an element that is not in it."""
-        for frame, first in self.image.functions[function].local_offsets.items():
-            if (v := self.code.locals.at(frame, start - first)) is not None:
-                dims = tuple(map(int, re.findall(r"\d+", v.extent))) or (1,)
-                shape = Shape(dims, max(v.bytes // prod(dims), 1))
-                element = v.name + (shape.index(offset - start) if v.extent else "")
-                extent = f"{' x '.join(map(str, shape.dims))} elements of {shape.element} bytes"
-                extent = extent if v.extent else f"{v.bytes} byte{'s' * (v.bytes > 1)}"
-                return Target("local", v.name, element, extent, offset - start, v.bytes)
-        return Target("local", "", "", "", offset, 0)
 
     def _stored(self, function: int, offset: int) -> Target | None:
         """The local variable at a byte of a function's frame, if the debug sections name it."""

@@ -6,20 +6,23 @@ Also hints that depend on the launch: tiles of another size than the block, sign
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from functools import cached_property, lru_cache
+from math import prod
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from grader.compile.program import Parameter
 from grader.launch import Array, Dim3, Launch
+from grader.simulator.core import bindings as c
 from grader.simulator.decode.module import Image
 from grader.simulator.diagnose.confirmation import Confirmation
 from grader.simulator.diagnose.places import Branches
-from grader.simulator.diagnose.races import ProgramOrder
+from grader.simulator.diagnose.races import INNER_ARRAY, ProgramOrder, Report, Target
 from grader.simulator.diagnose.variables import (
     TYPE_SIZES,
+    Shape,
     SourceVariables,
     indexed_variable,
 )
@@ -28,6 +31,8 @@ from grader.simulator.ptx.debug_info import LocalVariables
 if TYPE_CHECKING:
     from grader.compile.syntax import Node, Tree
 
+_MOST_LETTERS = 1000
+"""Of a line, the letters that are searched for the index of an array."""
 RECENT = 4
 """Images and sources that are remembered: two variants of the kernels of a lab that has two."""
 
@@ -163,6 +168,67 @@ class KernelCode:
             image = self.image
             self._indexed[pc] = indexed_variable(image.instructions, image.owner, pc, names)
         return self._indexed[pc]
+
+    def local_array(self, function: int, start: int, offset: int) -> Target:
+        """The local variable at `start` of a function's frame, with an element outside it."""
+        for frame, first in self.image.functions[function].local_offsets.items():
+            if (v := self.locals.at(frame, start - first)) is not None:
+                dims = tuple(map(int, re.findall(r"\d+", v.extent))) or (1,)
+                shape = Shape(dims, max(v.bytes // prod(dims), 1))
+                element = v.name + (shape.index(offset - start) if v.extent else "")
+                extent = f"{' x '.join(map(str, shape.dims))} elements of {shape.element} bytes"
+                extent = extent if v.extent else f"{v.bytes} byte{'s' * (v.bytes > 1)}"
+                return Target("local", v.name, element, extent, offset - start, v.bytes)
+        return Target("local", "", "", "", offset, 0)
+
+    def inner_array(self, function: int, number: int, offset: int) -> Target:
+        """An array in a local variable of a function, with an element outside it."""
+        array = list(self.image.functions[function].numbered.arrays)[number]
+        names, size = re.findall(r"[A-Za-z_]\w*", array.path), array.elements * array.stride
+        root, last = names[0], f"`{names[-1]}`" if len(names) > 1 else "a row"
+        extent = f"{array.elements} elements of {array.stride} bytes"
+        hint = f"That is another part of `{root}`. Compare the index with the size of {last}."
+        element = f"{array.path}[{offset // array.stride}]"
+        return Target("local", array.path, element, extent, offset, size, hint)
+
+    def without_flat_uses(self, reports: Sequence[Report]) -> list[Report]:
+        """Leave out reports of members and rows that lines use as parts of one flat array.
+
+        Also those of an access that leaves the whole variable, which has a report of its own.
+        """
+        beyond = {r.pc for r in reports if r.kind == c.INVALID and not r.has(INNER_ARRAY)}
+
+        def stays(r: Report) -> bool:
+            text = "".join(self.lines[r.line - 1 : r.line])[:_MOST_LETTERS]
+            return r.pc not in beyond and indexes(text, r.target.name)
+
+        return [r for r in reports if not r.has(INNER_ARRAY) or stays(r)]
+
+
+def indexes(text: str, path: str) -> bool:
+    """Whether a line indexes an array of a variable, and takes no address of an element.
+
+    Args:
+        text: the line.
+        path: the array, such as `s.body` or `m[...]`.
+    """
+    *_, (name, rows) = re.findall(r"(\w+)((?:\[[^]]*\])*)", path)
+    for match in re.finditer(rf"(?<!\w){name}\s*(?=\[)", text):
+        around = re.search(r"(?<!&)&[\w.>\[\]()\s-]*$", text[: match.start()])
+        if around is None and _indices(text[match.end() :]) > rows.count("["):
+            return True
+    return False
+
+
+def _indices(text: str) -> int:
+    """How many indices in brackets a text begins with."""
+    count = depth = 0
+    for letter in text:
+        depth += (letter == "[") - (letter == "]")
+        count += letter == "]" and depth == 0
+        if depth == 0 and letter not in "] ":
+            break
+    return count
 
 
 @lru_cache(maxsize=RECENT)

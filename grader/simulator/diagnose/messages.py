@@ -16,6 +16,7 @@ from grader.simulator.diagnose.races import (
     FOREIGN_LOCAL,
     FOREIGN_SHARED,
     FREED,
+    INNER_ARRAY,
     MISALIGNED,
     ODD_SIZE,
     OTHER_ATOMIC,
@@ -51,7 +52,7 @@ def memory_finding(r: Report, *, in_loop: bool = False, sign_hint: str = "") -> 
     what, hint = _invalid(r, own, in_loop, sign_hint)
     return Finding(
         "invalid-access",
-        "error",
+        "info" if r.has(INNER_ARRAY) else "error",
         what,
         space=r.target.space,
         access=own,

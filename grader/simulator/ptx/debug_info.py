@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import field
 from functools import lru_cache
+from math import prod
 
 from grader import dataclass
 from grader.simulator.ptx.model import SectionBytes
@@ -81,6 +82,26 @@ class LocalVariable:
     type: int
 
 
+Type = tuple[int, int]
+"""A type: the number of its entry, and how many dimensions of an array are taken off."""
+
+
+@dataclass(frozen=True)
+class InnerArray:
+    """An array in a variable, or the variable itself.
+
+    Attributes:
+        path: how the source writes it, such as `s.body` or `m[2]`.
+        elements, stride: how many there are, and the bytes of one.
+        element: the type of one.
+    """
+
+    path: str
+    elements: int
+    stride: int
+    element: Type
+
+
 @dataclass(slots=True)
 class _Entry:
     """A DWARF entry with its attributes' values."""
@@ -104,13 +125,13 @@ class LocalVariables:
     Attributes:
         types: the entries of the debug section by their numbers.
         variables: the variables.
-        ends: by frame and first byte, the byte behind the largest variable that begins there.
+        largest: by frame and first byte, the largest variable that begins there.
     """
 
     def __init__(self, sections: Mapping[str, str]) -> None:
         self.types: dict[int, _Entry] = {}
         self.variables: list[LocalVariable] = []
-        self.ends: dict[tuple[str, int], int] = {}
+        self.largest: dict[tuple[str, int], LocalVariable] = {}
         try:
             entries = _entries(sections.get(".debug_info", ""), sections.get(".debug_abbrev", ""))
         except (IndexError, KeyError, ValueError):
@@ -120,8 +141,10 @@ class LocalVariables:
             entry = self.types.get(placed.number(_ORIGIN), placed)  # of an inlined function
             of, line = entry.number(_TYPE), entry.number(_LINE)
             place = frame, offset, self.size(of, 0)
-            self.variables.append(LocalVariable(*place, entry.name, *self.kind(of, 0), line, of))
-            self.ends[place[:2]] = max(self.ends.get(place[:2], 0), offset + place[2])
+            v = LocalVariable(*place, entry.name, *self.kind(of, 0), line, of)
+            self.variables.append(v)
+            if v.bytes >= self.largest.get(place[:2], v).bytes:
+                self.largest[place[:2]] = v
 
     def at(self, frame: str, offset: int) -> LocalVariable | None:
         """The variable at a byte of a frame."""
@@ -137,6 +160,42 @@ class LocalVariables:
         """
         path = v.name + self._path(v.type, offset - v.offset, 0)
         return PADDING + path.rstrip("+") if path.endswith("+") else path
+
+    def array(
+        self, of: Type, offset: int, stride: int, path: str, depth: int = 0
+    ) -> InnerArray | None:
+        """The array in an object that begins at an offset, with elements of `stride` bytes.
+
+        Args:
+            of: the object's type.
+            offset: the array's first byte.
+            stride: the bytes of an element.
+            path: how the source writes the object.
+            depth: the types around it.
+
+        Returns None where there is none, and in unions.
+        """
+        number, taken = of
+        entry = self.types.get(number)
+        if entry is None or entry.tag == _UNION or depth > _MAX_TYPE_DEPTH:
+            return None
+        counts = _counts(entry)[taken:] if entry.tag == _ARRAY else []
+        if counts:
+            each = self.size(entry.number(_TYPE), 0) * prod(counts[1:]) or 1
+            row = number, taken + 1
+            if offset == 0 and each == stride:
+                return InnerArray(path, counts[0], each, row)
+            index, rest = divmod(offset, each)
+            inside = 0 <= index < counts[0]
+            return self.array(row, rest, stride, f"{path}[{index}]", depth + 1) if inside else None
+        if entry.tag in (*_NAMED_TYPES, _ARRAY):
+            return self.array((entry.number(_TYPE), 0), offset, stride, path, depth + 1)
+        members = [m for m in entry.children if m.tag == _MEMBER and m.number(_OFFSET) <= offset]
+        if entry.tag not in _AGGREGATES or not members:
+            return None
+        last = members[-1]
+        of, offset = (last.number(_TYPE), 0), offset - last.number(_OFFSET)
+        return self.array(of, offset, stride, f"{path}.{last.name}", depth + 1)
 
     def size(self, number: int, depth: int) -> int:
         """The bytes of a type; 0 when not known."""

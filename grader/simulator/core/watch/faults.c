@@ -83,6 +83,23 @@ void ptx_shadow_object(Warp *w, const Insn *i) {
   }
 }
 
+/* Before an access at an index of an array in a local variable. a: the index in bytes, to which imm is added; b: the
+ * array's bytes; c: its number. */
+void ptx_shadow_index(Warp *w, const Insn *i) {
+  const u64 *p = SRC(u64, i->a);
+  u64 most = (u64)i->b - i->size;
+  bool out = false;
+  EACH_LANE { out |= w->lane[l] && p[l] + (u64)i->imm > most; }
+  for (u32 m = out ? w->mask : 0; m; m &= m - 1) {
+    u32 l = first_lane(m);
+    u64 at = p[l] + (u64)i->imm;
+    if (at <= most) continue;
+    report(w->worker, (Report){.kind = INVALID, .flags = i->flag | INNER_ARRAY, .pc = i->pc, .space = LOCAL,
+                               .size = i->size, .buffer = i->c, .block = w->cta->number, .thread = thread_of(w, l),
+                               .count = 1, .extra = w->frame[w->top].function + 1, .address = at});
+  }
+}
+
 static void report_image_fault(Warp *w, const Insn *i, u32 lane, u32 number, u32 fault, u64 at) {
   u32 flags = IMAGE_OBJECT | (i->exec == ptx_sust ? STORE : 0);
   report(w->worker, (Report){.kind = INVALID, .flags = flags, .pc = i->pc, .space = GLOBAL, .buffer = number,
