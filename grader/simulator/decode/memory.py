@@ -26,6 +26,8 @@ _STRONG = {
     "release": RELEASE,
     "mmio": VOLATILE,
 }
+_PARTS = {"byte": 1, "stored": 1, "half": 2}
+"""The bytes of what `and.byte.b64` and others point to: see ptx/source_map.py."""
 
 
 def space_of(parts: list[str]) -> int:
@@ -68,6 +70,8 @@ def accessed(parts: list[str]) -> tuple[int, int] | None:
     """The state space of a load, a store or an atomic, and the bytes of its smallest part."""
     if parts[0] in ("ld", "st", "atom", "red"):
         return space_of(parts), TYPE_BYTES.get(parts[-1], 4)
+    if parts[0] == "and" and parts[1] in _PARTS:
+        return GENERIC, _PARTS[parts[1]]
     if parts[0] in ("suld", "sust"):
         return GLOBAL, next((TYPE_BYTES[p] for p in parts if p in TYPE_BYTES), 4)
     if parts[0] in ("ldmatrix", "stmatrix"):
@@ -113,8 +117,10 @@ def use_bytes(insn: Insn, used: int) -> None:
 
 
 def op_ld(op: str, operands: list[str], o: Operands, known: Known) -> list[Insn]:
-    """Decode a load."""
-    return _move(op, operands[0], operands[1], o, "ld")
+    """Decode a load; `.stored`: with which a store of libcu++ to a part of a word begins."""
+    insns = _move(op, operands[0], operands[1], o, "ld")
+    insns[0].exec = "ld_stored" if ".stored." in op else insns[0].exec
+    return insns
 
 
 def op_ldu(op: str, operands: list[str], o: Operands, known: Known) -> list[Insn]:
@@ -146,21 +152,9 @@ def _move(op: str, values: str, where: str, o: Operands, what: str) -> list[Insn
         at = o.frame.places[base] + add
         if at < 0 or at + size * count > o.frame.bytes:
             raise OperandError(f"{where} is outside its parameter")
-        return [
-            Insn(
-                f"{what}_param",
-                d,
-                0,
-                b,
-                c,
-                e,
-                imm=at,
-                size=size,
-                count=count,
-                width=width,
-                flag=signed,
-            )
-        ]
+        insn = Insn(f"{what}_param", d, 0, b, c, e, imm=at, size=size, count=count, width=width)
+        insn.flag = signed
+        return [insn]
     a, add, mode = base_of(o, where, space)
     strength = sum({_STRONG[p] for p in parts if p in _STRONG}) | scope_of(parts)
     strength |= NONCOHERENT if "nc" in parts else 0

@@ -65,8 +65,8 @@ def _atomic(op: str, target: str, operands: list[str], o: Operands) -> list[Insn
     if what == "cas" and not rest:
         raise OperandError("cas without a new value")
     e = ATOMICS.index(what) | kind_code << 8 | int(returns) << 16
-    at = space_of(parts)
-    return [Insn("atom", d, ref, o.source(b, width), c, e, add, size, 1, at, width, flag, mode)]
+    at, name = space_of(parts), "atom_stored" if "stored" in parts else "atom"
+    return [Insn(name, d, ref, o.source(b, width), c, e, add, size, 1, at, width, flag, mode)]
 
 
 STRONG_READS = frozenset(("volatile", "relaxed", "acquire", "mmio"))

@@ -3,6 +3,10 @@
 Lines are those of the student's file, even where a function of a header executes: in debug PTX
 `atomicAdd`, `__syncwarp` and the like are functions with lines in headers. Each call of one gets a
 copy whose instructions have the location of the call, so that its findings are there.
+
+An atomic of libcu++ on 8 or 16 bits is code that swaps the word around the object. The opcodes
+`and.byte.b64`, `and.half.b64` and `and.stored.b64` stand for the AND that computes the word's
+address, so that the core knows the object: core/machine/instructions/part.c.
 """
 
 from __future__ import annotations
@@ -10,6 +14,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import cached_property
 from os.path import basename
 
 from grader.simulator.ptx.debug_info import CallSite, call_sites
@@ -17,6 +22,16 @@ from grader.simulator.ptx.model import Function, Instruction, Location, Module, 
 
 _INTRINSICS = re.compile(r"cuda_(?:fp|bf)\d|__nv_nvrtc|sm_\d|(?:device|math|vector)_functions")
 """Headers whose functions stand for instructions; they are not code of a library."""
+
+_PART = re.compile(
+    r"__cuda_atomic_(?:fetch_update|compare_exchange|load(?!I[st]))I"
+    r"(?:(?P<byte>[abch])|[st])(?P<store>ZN(?:\w{0,60}\D)?19__cuda_atomic_store)?"
+)
+"""The functions of libcu++ that access an object of 8 or 16 bits by the word around it, in their
+symbols, with the code of the object's type. A store is an update with a lambda of its own."""
+_WORD_OPERATION = re.compile(r"and\.b64$|(ld|atom\.cas)\.(relaxed|acq|release)[\w.]+\.b32$")
+_ALIGNED = ("-4", "-2")
+_STRING = re.compile(r"^(\S+):((?:\s*\.b8 [\d,]+\s*$)+)", re.MULTILINE)
 
 MAX_CALL_DEPTH = 50
 MAX_COPIES = 2048
@@ -40,7 +55,8 @@ def with_source_lines(module: Module, kernel: str) -> dict[str, Function]:
     sites: Sequence[CallSite] = ()
     if any(_has_unknown_site(f, own) for f in reached.values()):
         sites = [site for site in call_sites(module.sections) if site.file == own]
-    moved = _Relocation(reached, own, checked, names, sites).functions
+    strings = module.sections.get(".debug_str", "")
+    moved = _Relocation(reached, own, checked, names, sites, strings).functions
     return moved | {name: f for name, f in module.functions.items() if name not in moved}
 
 
@@ -81,6 +97,7 @@ class _Relocation:
         checked: the numbers of the files whose code is not a library's.
         headers: the names of the files by number.
         sites: the calls in the student's file that code was inlined for.
+        strings: the debug section with the symbols of inlined functions.
     """
 
     def __init__(
@@ -90,8 +107,9 @@ class _Relocation:
         checked: frozenset[int],
         headers: Mapping[int, str],
         sites: Sequence[CallSite],
+        strings: str,
     ) -> None:
-        self.own, self.checked, self.sites = own, checked, sites
+        self.own, self.checked, self.sites, self.strings = own, checked, sites, strings
         self.copies: dict[tuple[str, int, int], str] = {}
         self.from_headers = {n for n, f in functions.items() if _is_from_header(f, own)}
         self.headers = headers
@@ -123,9 +141,47 @@ class _Relocation:
             operands = self.targets(i, location, depth, via)
             library = self.in_library(i)
             through = via or (self.headers.get(i.location.file, "") if library else "")
-            made = Instruction(i.op, operands, i.guard, location, library, through, i.used)
+            op = self.operation(f, i) if _WORD_OPERATION.match(i.op) else i.op
+            made = Instruction(op, operands, i.guard, location, library, through, i.used)
             body.append(made)
         return replace(f, body=body)
+
+    def operation(self, f: Function, i: Instruction) -> str:
+        """The opcode of an instruction that may be one of an access to a part of a word.
+
+        The optimizer moves the AND out of loops, and uses it for several accesses.
+        """
+        head, _, rest = i.op.partition(".")
+        if head != "and":
+            stores = i.location.inlined is not None and self.part(f, i) == "stored"
+            return f"{head}.stored.{rest}" if stores else i.op
+        if i.operands[-1] not in _ALIGNED:
+            return i.op
+        name = re.compile(rf"{re.escape(i.operands[0])}\b")
+        users = (x for x in f.body if x is not i and any(map(name.search, x.operands)))
+        kinds = {self.part(f, x) for x in users}
+        kinds = {"byte"} if kinds == {"byte", "stored"} else kinds
+        kind = kinds.pop() if len(kinds) == 1 else ""
+        return f"and.{kind}.{rest}" if kind else i.op
+
+    def part(self, f: Function, i: Instruction) -> str:
+        """What code of libcu++ accesses, byte, half or stored (a byte); empty for other code."""
+        symbols, at = [f.name], i.location
+        while at.inlined is not None:
+            symbols.append(self.symbols.get(at.function, at.function))
+            at = at.inlined
+        found = next(filter(None, map(_PART.search, symbols)), None)
+        if found is None:
+            return ""
+        return "stored" if found["store"] else "byte" if found["byte"] else "half"
+
+    @cached_property
+    def symbols(self) -> dict[str, str]:
+        """The symbols of inlined functions by their labels."""
+        return {
+            label: bytes(map(int, re.findall(r"\d+", text.replace(".b8", ""))[:-1])).decode()
+            for label, text in _STRING.findall(self.strings)
+        }
 
     def own_lines(self, f: Function) -> list[Location]:
         """The location of each instruction in the student's file.

@@ -74,6 +74,7 @@ static void set_up_warp(Cta *c, u32 index) {
   w->valid = threads >= LANES ? FULL : (1u << threads) - 1;
   w->bank[1] = (u8 *)n->constants;
   w->bank[2] = w->special;
+  w->bank[3] = (u8 *)w->part;
   w->mask = 0;
   special_registers(w);
 }

@@ -38,6 +38,12 @@
         (w, i, r, offset, bytes))                                                                  \
   EVENT(atomic, w->worker, (Warp *w, const Insn *i, const Region *r, const u32 *offset, u32 bytes), \
         (w, i, r, offset, bytes))                                                                  \
+  /* A compare-and-swap of words for objects that are parts of them: the request, and what each lane does to its \
+   * object, by the instruction ptx_st where it stores. */                                         \
+  EVENT(atomic_request, w->worker, (Warp *w, const Insn *i, const Region *r, const u32 *offset, u32 bytes), \
+        (w, i, r, offset, bytes))                                                                  \
+  EVENT(atomic_part, w->worker, (Warp *w, const Insn *i, const Region *r, const u32 *offset, u32 bytes), \
+        (w, i, r, offset, bytes))                                                                  \
   /* One lane's atomic has changed `old` to `now`. */                                              \
   EVENT(updated, w->worker, (Warp *w, const Insn *i, const Region *r, u32 lane, u32 offset, u64 old, u64 now), \
         (w, i, r, lane, offset, old, now))                                                         \

@@ -36,6 +36,12 @@ enum { LANES = 32, MAX_BLOCK_THREADS = 1024, MAX_WARPS = 32, MAX_BARRIERS = 16 }
 #define LOCAL_MARK (1ull << 63)
 /* In a pointer to shared memory that another block has loaded from global memory: see pointers.c. */
 #define FOREIGN_MARK (1ull << 62)
+/* In the address of the word around an object of 8 or 16 bits, the operand of an atomic of libcu++: which of
+ * the word's bytes it is, and enum Part. See instructions/part.c. */
+#define PART_MARK (1ull << 61)
+#define PART_AT 59
+#define PART_KIND 57
+enum Part { NO_PART, BYTE_PART, HALF_PART, STORED_PART };
 #define OWNER_SHIFT 48
 /* Below the owner, the number of the variable that an address was made from, as decode/stack.py numbers them:
  * see ptx_shadow_object. 0: none. */

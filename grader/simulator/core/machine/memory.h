@@ -60,6 +60,15 @@ static inline Region region_of(const Warp *w, u32 space, u64 at) {
   return (Region){b->readonly ? CONST : GLOBAL, b->base, b->size, b->data, b};
 }
 
+/* Whether lanes' addresses are of words around objects of 8 or 16 bits: instructions/part.c. */
+static inline bool has_parts(const u64 *at) {
+  u64 any = 0;
+  EACH_LANE { any |= at[l] & LOCAL_MARK ? 0 : at[l]; }
+  return any & PART_MARK;
+}
+void load_parts(Warp *w, const Insn *i, u64 *at);
+void swap_parts(Warp *w, const Insn *i, u64 *at);
+
 void take_owners(Warp *w, const Insn *i, u64 *at, u32 bytes, u32 flags);
 /* Before lanes' addresses are used: those of local variables become plain, those of others are announced. */
 static inline void check_owners(Warp *w, const Insn *i, u64 *at, u32 bytes, u32 flags) {

@@ -41,7 +41,7 @@ typedef struct {
 typedef struct { u64 change; u8 *state; u32 room, looks, ran; bool kept, repeats; } Repetition;
 
 struct Warp {
-  u8 *bank[4];                  /* registers, constants, special registers, (none) */
+  u8 *bank[4];                  /* registers, constants, special registers, `part` */
   u32 mask;                     /* active lanes */
   u32 lane[LANES] __attribute__((aligned(32))); /* 0 or FULL for each lane */
   Worker *worker;
@@ -69,6 +69,7 @@ struct Warp {
   Repetition repetition;
   u64 signature;                /* a hash of its branches: see proof.h */
   u8 special[24 * 128] __attribute__((aligned(32)));
+  u32 part[2][LANES] __attribute__((aligned(32))); /* operands of an access to a part of a word: see part.c */
 };
 
 struct Cta {                    /* one block in progress */

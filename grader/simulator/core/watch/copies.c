@@ -449,7 +449,7 @@ static void await_groups(Warp *w, u32 left, bool uncommitted) {
 
 const Watcher copies_watcher = {
     .listens = listens, .block_created = make, .block_started = reset, .block_ended = end_block,
-    .block_destroyed = discard, .read = check_read, .read_part = check_read, .write = check_write, .atomic = check_write,
+    .block_destroyed = discard, .read = check_read, .read_part = check_read, .write = check_write, .atomic = check_write, .atomic_part = check_write,
     .read_rows = check_read_rows, .write_rows = check_write_rows,
     .mbarrier_set = end_barrier, .mbarrier_arrived = check_arrival, .mbarrier_completed = end_phase,
     .mbarrier_tested = check_mbarrier_read, .mbarrier_passed = pass_mbarrier, .barrier_completed = spread_to_block,

@@ -217,5 +217,5 @@ static void discard(Worker *k) {
 
 const Watcher counters_watcher = {
     .listens = listens, .worker_started = make, .block_started = start_block, .launch_ended = add_up,
-    .worker_ended = discard, .read = count, .request = count, .write = count, .atomic = count, .copy_read = count,
+    .worker_ended = discard, .read = count, .request = count, .write = count, .atomic = count, .atomic_request = count, .copy_read = count,
     .read_rows = count_rows, .write_rows = count_rows};

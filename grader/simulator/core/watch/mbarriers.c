@@ -112,5 +112,5 @@ static void check_write_rows(Warp *w, const Insn *i, const Region *g, const Rows
 const Watcher mbarriers_watcher = {
     .listens = listens, .block_created = make, .block_started = reset, .block_destroyed = discard,
     .mbarrier_set = set, .mbarrier_arrived = use, .mbarrier_tested = use,
-    .read = check_read, .read_part = check_read, .write = check_write, .atomic = check_write,
+    .read = check_read, .read_part = check_read, .write = check_write, .atomic = check_write, .atomic_part = check_write,
     .read_rows = check_read_rows, .write_rows = check_write_rows};

@@ -73,4 +73,4 @@ static void write(Warp *w, const Insn *i, const Region *r, const u32 *offset, u3
 
 const Watcher noncoherent_watcher = {
     .listens = listens, .worker_started = make, .worker_ended = discard, .read = read, .read_part = read,
-    .write = write, .atomic = write};
+    .write = write, .atomic = write, .atomic_part = write};

@@ -10,6 +10,7 @@
  * a round. Read-modify-writes are never old: they would have to take another's place in coherence order. */
 #include <stdlib.h>
 #include <string.h>
+#include "machine/instructions/operation.h"
 #include "watch/visit.h"
 
 enum { PLACES = 1 << 12, MOST_MISSES = 1 << 12, MOST_FOLLOWED = 1 << 18, MOST_READERS = 48 }; /* readers that races_ordered.c keeps all */
@@ -166,6 +167,10 @@ static void note_update(Warp *w, const Insn *i, const Region *r, u32 lane, u32 o
   else note_write(w, thread_of(w, lane), o, old, i->size);
 }
 
+static void note_part(Warp *w, const Insn *i, const Region *r, const u32 *offset, u32 bytes) {
+  if (i->exec == ptx_st) note_store(w, i, r, offset, bytes);
+}
+
 /* The newest write of a granule, if the load may come before it; NULL: it may not, or too much is not known. */
 static const Node *missed_at(const Visit *v) {
   const Ledger *g = ledger_of(v->w->worker);
@@ -283,4 +288,5 @@ static bool has_old_values(const Launch *n) { return n->stale && n->exact; }
 const Watcher old_values_watcher = {
     .listens = has_old_values, .worker_started = make_old, .worker_ended = discard_old, .block_created = make_followed,
     .block_started = forget_followed, .block_destroyed = discard_followed, .read = miss_writes, .loaded = give_old,
-    .write = note_store, .updated = note_update, .warp_synced = follow_warp, .barrier_completed = follow_barrier};
+    .write = note_store, .atomic_part = note_part, .updated = note_update,
+    .warp_synced = follow_warp, .barrier_completed = follow_barrier};

@@ -6,6 +6,7 @@
  * observed the earlier write. */
 #include <stdlib.h>
 #include <string.h>
+#include "machine/instructions/operation.h"
 #include "watch/visit.h"
 
 enum { CROWD = 64, FEW_READERS = 4, MANY_READERS = 40 };
@@ -448,6 +449,12 @@ static void update(Warp *w, const Insn *i, const Region *r, const u32 *offset, u
   }
 }
 
+/* An atomic of libcu++ on a part of a word. */
+static void update_part(Warp *w, const Insn *i, const Region *r, const u32 *offset, u32 bytes) {
+  if (i->exec == ptx_st) write(w, i, r, offset, bytes);
+  else update(w, i, r, offset, bytes);
+}
+
 static void read_copy(Warp *w, const Insn *i, const Region *r, const u32 *offset, u32 bytes) {
   check(w, i, r->buffer, offset, bytes, READS);
 }
@@ -493,6 +500,7 @@ static bool listens(const Launch *n) { return n->exact; }
 
 const Watcher races_ordered_watcher = {
     .listens = listens, .read = read, .read_part = read, .write = write, .atomic = update,
+    .atomic_part = update_part,
     .copy_read = read_copy, .copy_started = write_copy, .copy_completed = write_copy, .mbarrier_set = set_mbarrier,
     .mbarrier_arrived = arrive_at_mbarrier, .mbarrier_completed = complete_mbarrier,
     .mbarrier_tested = test_mbarrier, .mbarrier_passed = pass_mbarrier};

@@ -58,7 +58,7 @@ static bool listens_to_sync(const Launch *n) { return n->trace && n->trace_sync;
 const Watcher trace_reads_watcher = {.listens = listens_to_reads, .read = add_records,
                                       .request = add_records};
 const Watcher trace_writes_watcher = {
-    .listens = listens_to_writes, .write = add_records, .atomic = add_records};
+    .listens = listens_to_writes, .write = add_records, .atomic = add_records, .atomic_request = add_records};
 const Watcher trace_sync_watcher = {
     .listens = listens_to_sync, .fence = add_fence, .warp_synced = add_warp_sync,
     .barrier_arrived = add_arrival, .barrier_completed = add_barrier, .mbarrier_set = add_mbarrier,

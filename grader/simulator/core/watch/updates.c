@@ -6,6 +6,7 @@
  * happens in the order that is run is reported: in lock-free code a value may say whose turn it is. */
 #include <stdlib.h>
 #include <string.h>
+#include "machine/instructions/operation.h"
 #include "machine/memory.h"
 #include "watch/findings.h"
 #include "watch/shadow.h"
@@ -163,8 +164,13 @@ static void check_store(Warp *w, const Insn *i, const Region *r, const u32 *offs
   }
 }
 
+static void check_part(Warp *w, const Insn *i, const Region *r, const u32 *offset, u32 bytes) {
+  if (i->exec == ptx_st) check_store(w, i, r, offset, bytes);
+}
+
 static bool listens(const Launch *n) { return n->sync & HAS_UPDATES; }
 
 const Watcher updates_watcher = {
     .listens = listens, .block_created = make, .block_started = reset, .block_destroyed = discard,
-    .worker_ended = end, .read = check_read, .read_part = check_read, .write = check_store, .updated = check_update};
+    .worker_ended = end, .read = check_read, .read_part = check_read, .write = check_store, .updated = check_update,
+    .atomic_part = check_part};

@@ -246,6 +246,6 @@ static void write_rows(Warp *w, const Insn *i, const Region *g, const Rows *r) {
 const Watcher work_watcher = {
     .listens = listens, .worker_started = make_worker, .worker_ended = discard_worker,
     .block_created = make_block, .block_destroyed = discard_block, .block_started = start_block,
-    .block_ended = end_block, .launch_ended = add_up, .read = read, .write = write, .atomic = update,
+    .block_ended = end_block, .launch_ended = add_up, .read = read, .write = write, .atomic = update, .atomic_request = update,
     .request = read, .read_rows = read_rows, .write_rows = write_rows, .copy_read = read,
     .copy_completed = complete_copy};

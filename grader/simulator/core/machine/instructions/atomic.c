@@ -50,6 +50,11 @@ void ptx_atom(Warp *w, const Insn *i) {
   u64 at[LANES];
   for (u32 l = 0; l < LANES; l++)
     at[l] = (i->mode == 4 ? (u64)SRC(u32, i->a)[l] : SRC(u64, i->a)[l]) + (u64)i->imm;
+  if (op == CAS && bytes == 4 && has_parts(at)) {
+    swap_parts(w, i, at);
+    if (i->flag & WAITING) let_others_run(w);
+    return;
+  }
   check_owners(w, i, at, bytes, STORE | ATOMIC);
   u32 left = drop_misaligned(w, i, at, whole, bytes, STORE | ATOMIC);
   while (left) {
@@ -77,6 +82,8 @@ void ptx_atom(Warp *w, const Insn *i) {
   if (w->mask != whole) set_mask(w, whole);
   if (i->flag & WAITING) let_others_run(w);
 }
+
+void ptx_atom_stored(Warp *w, const Insn *i) { ptx_atom(w, i); }
 
 bool swap_fails(const Warp *w, const Insn *i, u32 lane, u64 old) {
   u64 mask = ~0ull >> (64 - 8 * i->size);

@@ -187,6 +187,10 @@ static inline void load_group(Warp *w, const Insn *i, const Region *r, const u32
 static void load_apart(Warp *w, const Insn *i, u32 *offset, u32 bytes, bool word) {
   u64 at[LANES] __attribute__((aligned(32)));
   addresses(w, i, at);
+  if (i->flag & (ACQUIRE | RELAXED) && i->count == 1 && bytes <= 4 && has_parts(at)) {
+    load_parts(w, i, at);
+    return;
+  }
   check_owners(w, i, at, bytes, 0);
   u32 whole = w->mask, left = drop_misaligned(w, i, at, whole, bytes, 0), done = 0;
   while (left) {
@@ -218,6 +222,7 @@ void ptx_ld(Warp *w, const Insn *i) {
   end_strong(w, i);
 }
 void ptx_ld_used(Warp *w, const Insn *i) { load(w, i, (u32)i->size * i->count, false); }
+void ptx_ld_stored(Warp *w, const Insn *i) { load(w, i, (u32)i->size * i->count, false); }
 void ptx_ld_word(Warp *w, const Insn *i) {
   if (!load_rows(w, i)) load(w, i, 4, true);
   end_strong(w, i);

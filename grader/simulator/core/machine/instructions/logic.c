@@ -6,6 +6,15 @@ enum { CONSTANTS = 1 }; /* the bank of a launch's constants: all lanes alike */
 OP2(and_b16, u16, u16, u16, a & b)
 OP2(and_b32, u32, u32, u32, a & b)
 OP2(and_b64, u64, u64, u64, a & b)
+
+/* The address of the word, or half of one, around an object of 8 or 16 bits: see part.c. */
+static inline u64 part_address(u64 p, u64 aligned, u64 kind) {
+  u64 marks = PART_MARK | (p & 3) << PART_AT | kind << PART_KIND;
+  return (p & aligned) | (p >> PART_KIND ? 0 : marks);
+}
+OP2(and_byte_b64, u64, u64, u64, part_address(a, b, BYTE_PART))
+OP2(and_half_b64, u64, u64, u64, part_address(a, b, HALF_PART))
+OP2(and_stored_b64, u64, u64, u64, part_address(a, b, STORED_PART))
 OP2(or_b16, u16, u16, u16, a | b)
 OP2(or_b32, u32, u32, u32, a | b)
 OP2(or_b64, u64, u64, u64, a | b)
