@@ -134,19 +134,24 @@ void complete_transaction(Warp *w, const Insn *i, u64 barrier, u32 bytes) {
   if (now >> PHASE != old >> PHASE) announce_mbarrier_completed(w, offset[0]);
 }
 
+/* The object at an offset; all bits 0 at one outside shared memory, which was announced when it was used. */
+static u64 object_at(const Cta *c, u32 offset) {
+  u64 now = 0;
+  if ((u64)offset + sizeof now <= c->worker->launch->shared_bytes) memcpy(&now, c->shared + offset, sizeof now);
+  return now;
+}
+
 /* The bytes that the copies of the present phase still have to bring; negative when they brought more than the
  * phase expects. */
 s32 pending_bytes(const Cta *c, u32 offset) {
-  u64 now;
-  memcpy(&now, c->shared + offset, sizeof now);
+  u64 now = object_at(c, offset);
   u32 bytes = (u32)(now >> PENDING & ALL_PENDING);
   return bytes > ALL_PENDING / 2 ? (s32)bytes - (ALL_PENDING + 1) : (s32)bytes;
 }
 
 /* The arrivals that a phase expects, and those of them that are still missing. */
 void counts_of(const Cta *c, u32 offset, u32 *expected, u32 *missing) {
-  u64 now;
-  memcpy(&now, c->shared + offset, sizeof now);
+  u64 now = object_at(c, offset);
   *expected = (u32)(now & MOST);
   *missing = (u32)(now >> BITS & MOST);
 }
