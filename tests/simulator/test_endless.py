@@ -196,11 +196,85 @@ def test_a_wait_for_a_slow_thread_is_none_without_end() -> None:
     assert timeouts(trace) == []
 
 
-def test_a_wait_that_reads_clocks_names_the_barrier_at_the_limit() -> None:
-    """Time passes, so that no repetition is proven: the limit says what was waited for."""
-    body = ARRIVE + "long long since = clock64(); while (!ended(at, 0) && clock64() >= since) ;"
+def test_a_wait_that_does_not_repeat_names_the_barrier_at_the_limit() -> None:
+    """It counts its rounds, so that no repetition is proven: the limit says what was waited for."""
+    body = ARRIVE + "int rounds = 0; while (!ended(at, 0)) ++rounds; out[0] = rounds;"
     launch = Launch("k", (1, 1, 1), (64, 1, 1), (zeros(64), Scalar("n", 65, "int32")))
     (trace,) = simulate(compiled(WAITS.format(body)), [launch], limit=3.0)
     (found,) = timeouts(trace)
     assert "time limit while threads waited for `bar`: 64 of 65 arrivals" in found.message
     assert "smaller problem" not in found.hint
+
+
+TIMED = """
+#include <cuda/barrier>
+#include <cuda/latch>
+#include <cuda/semaphore>
+#include <cuda/std/chrono>
+using Barrier = cuda::barrier<cuda::thread_scope_block>;
+__device__ cuda::latch<cuda::thread_scope_device> latch{{129}};
+__device__ cuda::counting_semaphore<cuda::thread_scope_device> places{{63}};
+extern "C" __global__ void k(int *out, int n) {{
+    __shared__ Barrier bar;
+    if (threadIdx.x == 0) init(&bar, n);
+    __syncthreads();
+    cuda::std::chrono::microseconds soon(100);
+    long long start = clock64();
+    {}
+}}
+"""
+CLOCK_WAITS = {
+    "a barrier": ("bar.arrive_and_wait();", "64 of 65 arrivals"),
+    "a token": ("bar.wait(bar.arrive());", "64 of 65 arrivals"),
+    "a latch": ("latch.arrive_and_wait();", "wait for others in loops"),
+    "a semaphore": ("places.acquire();", "wait for others in loops"),
+    "again and again": (
+        "auto t = bar.arrive(); while (!bar.try_wait_for(cuda::std::move(t), soon)) ;",
+        "64 of 65 arrivals",
+    ),
+    "a time too": (
+        "latch.count_down(); while (!latch.try_wait() && clock64() >= start) ;",
+        "wait for others in loops",
+    ),
+}
+"""Waits that read clocks to sleep longer, by what they wait for; words of the finding."""
+
+
+@pytest.mark.parametrize("name", CLOCK_WAITS)
+def test_a_wait_that_reads_clocks_is_known_to_be_endless(name: str) -> None:
+    body, words = CLOCK_WAITS[name]
+    grid = (2, 1, 1) if name == "a latch" else (1, 1, 1)
+    launch = Launch("k", grid, (64, 1, 1), (zeros(64), Scalar("n", 65, "int32")))
+    (trace,) = simulate(compiled(TIMED.format(body)), [launch], steps=4_000_000)
+    messages = [finding.message for finding in timeouts(trace)]
+    assert [(words in m, "deadlock" in m) for m in messages] == [(True, True)], messages
+
+
+TIMED_ENDS = {
+    "given up": (
+        "auto t = bar.arrive(); out[threadIdx.x] = 1 + bar.try_wait_for(cuda::std::move(t), soon);",
+        1,
+    ),
+    "in time": (
+        "if (threadIdx.x == 40) { while (clock64() - start < 60000) ; (void)bar.arrive(); } "
+        "auto t = bar.arrive(); out[threadIdx.x] = 1 + bar.try_wait_for(cuda::std::move(t), soon);",
+        2,
+    ),
+    "a delay": ("while (clock64() - start < 1000000) ; out[threadIdx.x] = 7;", 7),
+    "short times": (
+        "int longest = 0; for (long long last = start, now; (now = clock64()) - start < 400000; "
+        "last = now) longest = max(longest, int(now - last)); out[threadIdx.x] = longest < 100000;",
+        1,
+    ),
+}
+"""Code whose result depends on the time that passed, and the result."""
+
+
+@pytest.mark.parametrize("name", TIMED_ENDS)
+def test_a_result_that_depends_on_time_is_not_that_of_a_leap(name: str) -> None:
+    body, result = TIMED_ENDS[name]
+    out = Array("out", (64,), "int32", np.zeros(64, "i4"), True)
+    launch = Launch("k", (1, 1, 1), (64, 1, 1), (out, Scalar("n", 65, "int32")))
+    (trace,) = simulate(compiled(TIMED.format(body)), [launch])
+    assert trace.ended, trace.findings
+    assert set(trace.outputs[0].tolist()) == {result}

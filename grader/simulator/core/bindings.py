@@ -244,6 +244,7 @@ class CLaunch(ctypes.Structure):
                 "measures",
                 "representatives",
                 "only_stores",
+                "leaps",
                 "gives_old",
                 "trace_sync",
                 "local_limit",

@@ -184,7 +184,7 @@ class Machine:
         if raw is None:
             left = limits.seconds - (time.thread_time() - begun)
             limits = replace(limits, seconds=max(left, limits.seconds / 2))
-            raw = self._attempt(launch, limits, count, memory, ordered=in_order)
+            raw = self._attempt(launch, limits, count, memory, ordered=in_order, leaps=True)
         if raw is None:
             raw = self._attempt(launch, limits, count, memory, ordered=True)
         assert raw is not None
@@ -226,6 +226,7 @@ class Machine:
         memory: Loaded | None,
         *,
         ordered: bool,
+        leaps: bool = False,
         proof: ProofArrays | None = None,
     ) -> Raw | None:
         loaded = memory or self.loader.load(launch)
@@ -246,7 +247,7 @@ class Machine:
         n.chosen = chosen.ctypes.data if chosen.size else None
         stale = np.isin(np.arange(len(self.image.ops)), list(limits.stale)).astype(np.uint8)
         n.stale = stale.ctypes.data if limits.stale else None
-        n.global_shift, n.ordered = shift, ordered
+        n.global_shift, n.ordered, n.leaps = shift, ordered, leaps
         if count and limits.measures is not None:
             n.work = results.work.ctypes.data
         status = self.core.run(n)

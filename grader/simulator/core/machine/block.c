@@ -171,7 +171,7 @@ static bool stands_still(Cta *c) {
   const Launch *n = c->worker->launch;
   if (!n->exact || n->may_wait) return false;
   watch_repetition(c);
-  return repeats_itself(c);
+  return repeats_itself(c) && !leap(c->worker);
 }
 
 /* Runs a block until it is done, stops, or has used its time slice. */

@@ -42,6 +42,7 @@ bool find_endless(Warp *w, u32 frame, u32 block);
 bool abort_endless(Cta *c);
 void watch_repetition(Cta *c);
 bool repeats_itself(const Cta *c);
+bool leap(Worker *k);
 
 /* barrier.c. In the kind of a Wait at a barrier, and in the flag of its basic block: */
 enum { BAR_SYNC = 0, BAR_ARRIVE = 1, BAR_RED_POPC = 2, BAR_RED_AND = 3, BAR_RED_OR = 4, BAR_KIND = 7,

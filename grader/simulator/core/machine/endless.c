@@ -8,7 +8,11 @@
  *
  * Threads that wait for each other in loops: while nothing changes that another warp may notice, each warp comes
  * to a state that it was in before, and each of its lanes that can run has run since. Then all of them repeat the
- * same forever. */
+ * same forever.
+ *
+ * Waits may read clocks, to sleep longer or to give up. So time is stopped where nothing else changes. If all
+ * warps then repeat themselves, it leaps, up to days. Threads that repeat themselves even then wait for each other
+ * and not for a time. Where a leap has any other effect, the run is void (AGAIN), and is repeated without leaps. */
 #include <stdlib.h>
 #include <string.h>
 #include "machine/control.h"
@@ -131,6 +135,9 @@ bool abort_endless(Cta *c) {
 /* Looks begin after so many turns of blocks in which nothing changed, where turns are long after fewer; more state
  * than this is not compared. */
 enum { QUIET = 64, LONG_QUIET = 4, MOST_STATE = 1 << 18 };
+/* Turns of all blocks without a change after which time is stopped: a loop that measures short times without a store
+ * in all of them hardly notices. Turns for which it is, unless all repeat themselves; leaps, and the bits of cycles by which each is longer. */
+enum { TIMED_QUIET = 512, STOPPED_TURNS = 24, MOST_RESIDENT = 132, LEAPS = 3, LEAP_BITS = 17 };
 
 /* What decides what a warp does next, but for memory that others may change. */
 typedef struct { u32 frames, waits, exited, arena, local, params; } Extent;
@@ -191,20 +198,67 @@ static u32 running_lanes(const Warp *w) {
   return lanes;
 }
 
+/* What makes a state that was kept useless: time that passed is a change, too. */
+static u64 stamp(const Worker *k) { return k->changes + k->still.reads + k->still.stops + 1; }
+
+static void stop_time(Stillness *s) {
+  s->stopped = true;
+  s->stops++;
+  s->turns = 0;
+}
+
+static void undo_leaps(Worker *k) { k->stop = k->team->again = true; }
+
+/* Counts turns in which nothing changed but time, and stops time after some of them, if a clock was read; it goes
+ * on where that shows nothing, and is stopped again after twice as many. */
+static void count_quiet(Worker *k) {
+  Stillness *s = &k->still;
+  u32 resident = k->launch->block_count < MOST_RESIDENT ? (u32)k->launch->block_count : MOST_RESIDENT;
+  bool timed = k->launch->leaps && s->reads != s->reads_before;
+  if (s->change != k->changes) {
+    if (s->leaps) undo_leaps(k);
+    *s = (Stillness){.change = k->changes, .next = TIMED_QUIET, .reads = s->reads, .reads_before = s->reads,
+                     .stops = s->stops, .leapt = s->leapt, .leaps = s->leaps};
+    return;
+  }
+  if (s->quiet < UINT32_MAX / 2) s->quiet++;
+  if (s->stopped && ++s->turns > STOPPED_TURNS * resident) {
+    if (s->leaps) undo_leaps(k);
+    s->stopped = false;
+    s->next = 2 * s->quiet;
+  } else if (!s->stopped && s->quiet > s->next && timed) {
+    stop_time(s);
+  }
+}
+
+/* Whether time, which was stopped, leaps: no wait is known to be endless before the longest leap. */
+bool leap(Worker *k) {
+  Stillness *s = &k->still;
+  bool leaps = s->stopped && s->leaps < LEAPS;
+  if (leaps) {
+    s->leapt += (1ull << LEAP_BITS * ++s->leaps) + 1;
+    stop_time(s);
+  } else {
+    s->leaps = 0; /* they had no effect */
+  }
+  return leaps;
+}
+
 /* At the end of a block's turn. The state that others are compared with is a newer one each time when twice as
  * many were: the first ones may be on the way to the loop. */
 void watch_repetition(Cta *c) {
   Worker *k = c->worker;
-  if (k->change != k->changes) k->quiet = 0;
-  k->change = k->changes;
-  if (k->quiet < (k->launch->schedule || k->launch->may_wait ? QUIET : LONG_QUIET)) { k->quiet++; return; }
+  count_quiet(k);
+  const Stillness *s = &k->still;
+  bool still = s->stopped || s->reads == s->reads_before;
+  if (!still || s->quiet <= (k->launch->schedule || k->launch->may_wait ? QUIET : LONG_QUIET)) return;
   for (u32 x = 0; x < c->warps; x++) {
     Warp *w = &c->warp[x];
     Repetition *r = &w->repetition;
     Extent now;
-    bool first = r->change != k->changes + 1;
+    bool first = r->change != stamp(k);
     if ((!first && r->repeats) || !extent_of(w, &now)) continue;
-    if (first) *r = (Repetition){.change = k->changes + 1, .state = r->state, .room = r->room};
+    if (first) *r = (Repetition){.change = stamp(k), .state = r->state, .room = r->room};
     r->repeats = r->kept && !(running_lanes(w) & ~r->ran) && each_part(w, &now, is_kept, r->state);
     if (!r->repeats && !(++r->looks & (r->looks - 1))) keep_state(w, &now);
   }
@@ -213,6 +267,6 @@ void watch_repetition(Cta *c) {
 bool repeats_itself(const Cta *c) {
   bool all = true;
   for (u32 x = 0; x < c->warps && all; x++)
-    all = c->warp[x].repetition.repeats && c->warp[x].repetition.change == c->worker->changes + 1;
+    all = c->warp[x].repetition.repeats && c->warp[x].repetition.change == stamp(c->worker);
   return all;
 }

@@ -98,7 +98,8 @@ static void run_in_order(Worker *k) {
       }
       if (o == ROTATE) {
         watch_repetition(resident[at]);
-        if (next == n->block_count && repeats_itself(resident[at]) && all_repeat(resident, busy)) {
+        if (next == n->block_count && repeats_itself(resident[at]) && all_repeat(resident, busy) &&
+            !leap(k)) {
           abort_cta(resident[at], STANDSTILL);
           o = STOPPED;
         }
@@ -109,6 +110,7 @@ static void run_in_order(Worker *k) {
     }
     at = (at + 1) % room;
   }
+  k->team->again |= k->still.leaps > 0; /* the end is their effect */
   for (u32 r = 0; r < RESIDENT; r++) free_cta(resident[r]);
 }
 
@@ -191,7 +193,7 @@ static bool run_by_proof(Team *team, Worker *all, u32 workers) {
 static void run_workers(Launch *n, Team *team, Worker *all, u32 workers) {
   bool good = true, memory = false;
   if (team->proof) good = run_by_proof(team, all, workers);
-  else if (workers == 1) run_in_order(&all[0]);
+  else if (workers == 1) { run_in_order(&all[0]); good = !team->again; }
   else good = run_on_threads(team, all, workers);
   for (u32 x = 0; x < workers; x++) memory |= all[x].no_memory;
   n->status = memory ? NO_MEMORY : !good ? AGAIN : all[0].stop ? ABORTED : ENDED;

@@ -255,6 +255,7 @@ typedef struct {
   u32 measures;                 /* COUNT_...: what `work` has beside instructions and threads */
   u32 representatives;          /* the most blocks that a launch by proof runs in full */
   u32 only_stores;              /* the trace has stores to global memory, no other access */
+  u32 leaps;                    /* time may leap where nothing else changes: see endless.c */
   u32 gives_old;                /* the loads of `stale` give old values; else they are only reported */
   u32 trace_sync;               /* the trace has fences and barriers, too */
   u32 local_limit, printed_room;

@@ -37,7 +37,7 @@ typedef struct {
   u32 endless, pc;              /* lanes that never leave a loop, and do not run; its branch back */
 } LoopWatch;
 
-/* Whether a warp repeats itself: see endless.c. Its state at one turn's end, and Worker.changes then, + 1. */
+/* Whether a warp repeats itself: see endless.c. Its state at one turn's end, and `stamp` then. */
 typedef struct { u64 change; u8 *state; u32 room, looks, ran; bool kept, repeats; } Repetition;
 
 struct Warp {
@@ -80,12 +80,23 @@ struct Cta {                    /* one block in progress */
   u32 warps, nthreads;
   u64 steps, barriers;          /* steps run, barriers completed */
   u64 time, clock;              /* simulated cycles at the start of a round; the last that was read */
+  u64 stop;                     /* Stillness.stops when it was read */
   bool timed;                   /* a warp read a clock, slept or waited in this round */
   u32 arrived[MAX_BARRIERS];    /* threads that came by bar.arrive */
   u8 *shared;
   Warp *warp;                   /* [MAX_WARPS] */
   void *state[MAX_WATCHERS];    /* of each watcher, or NULL */
 };
+
+/* How long nothing changed that others may notice, and how time stands still then: see endless.c. */
+typedef struct {
+  u64 change;                   /* Worker.changes at the last look */
+  u32 quiet, next, turns;       /* turns since then; the turn that stops time; turns since time was stopped */
+  u64 reads, reads_before;      /* of clocks while time passes; those before nothing changed any more */
+  u64 stops, leapt;             /* how often time was stopped; the cycles of its leaps */
+  u32 leaps;
+  bool stopped;
+} Stillness;
 
 struct Worker {
   const Launch *launch;
@@ -94,8 +105,8 @@ struct Worker {
   u64 *visits, *visit_lanes;    /* by basic block: times and lanes */
   u64 *guarded;                 /* by pc, of instructions under a guard: lanes; when counting */
   u64 steps;
-  u64 changes, change;          /* what threads did that others may notice; at the last look of endless.c */
-  u32 quiet;                    /* turns since then */
+  u64 changes;                  /* what threads did that others may notice */
+  Stillness still;
   u64 timer;                    /* the last global time that was read */
   u64 heap_used; u32 buffer_room; /* heap.c */
   f64 deadline;                 /* on the clock of now() */

@@ -7,7 +7,7 @@
  *
  * A warp that reads a clock or sleeps ends its turn soon: a loop with a timeout then waits for other warps
  * about as long as on a GPU. Timeouts can be far beyond the step limit, so after READS reads time passes
- * faster and faster for that warp. */
+ * faster and faster for that warp. Where nothing but clocks changes any more, time is stopped, and leaps: see endless.c. */
 #include "machine/control.h"
 #include "machine/instructions/operation.h"
 
@@ -16,7 +16,7 @@ enum { NANOSECONDS = 5, IN_CYCLES = 8 }; /* 1.6 GHz */
 enum Register { LOW, HIGH, WHOLE, TIMER = 4 };
 
 /* The block's time at this warp. */
-static u64 own_time(const Warp *w) { return w->cta->time + turn_cycles(w); }
+static u64 own_time(const Warp *w) { return w->cta->time + turn_cycles(w) + w->worker->still.leapt; }
 
 u64 turn_cycles(const Warp *w) { return (w->steps - w->turn_began) * CYCLES + w->slept; }
 
@@ -25,10 +25,21 @@ static void end_turn_after(Warp *w, u64 steps) {
   w->cta->timed = true;
 }
 
+/* While time is stopped, every read in a block gives the same. */
+static u64 stopped_clock(Warp *w) {
+  Cta *c = w->cta;
+  u64 now = own_time(w);
+  if (c->stop != w->worker->still.stops) c->clock = now > c->clock ? now : c->clock + 1;
+  c->stop = w->worker->still.stops;
+  end_turn_after(w, CLOCK_TURN);
+  return w->clock = c->clock;
+}
+
 /* Steps are counted by basic block: within one, the distance from the block's last read counts. */
 static u64 clock_now(Warp *w, const Insn *i) {
   Cta *c = w->cta;
-  w->worker->changes++;
+  if (w->worker->still.stopped) return stopped_clock(w);
+  w->worker->still.reads++;
   if (++w->clock_reads > READS) {
     u32 faster = w->clock_reads / READS;
     w->slept += (u64)CYCLES << (faster < FASTEST ? faster : FASTEST);
