@@ -14,7 +14,7 @@ from pathlib import Path
 from random import Random
 
 from tests.fuzz.corpus import entries, instructions, read
-from tests.fuzz.execute import execute, use
+from tests.fuzz.execute import WAYS, any_kind, execute, use
 from tests.fuzz.mutate import mutated
 
 
@@ -26,11 +26,12 @@ def loop(core_path: Path, folder: Path, seed: int, first: int, last: int, second
     while number < last and time.monotonic() < ends:
         random = Random(f"{seed}.{number}")
         text, spec = mutated(random, corpus)
-        threads = random.choice((1, 1, 2, 3))
+        threads, kind = random.choice((1, 1, 2, 3)), any_kind(random)
         body = text.split("\n", 1)[-1]
         current.write_text(f"{spec.header()}\n{body}", errors="surrogateescape")
         try:
-            reached += execute(body, spec, core, threads=threads, measured=number % 4 == 0)
+            how = {"threads": threads, "measured": number % 4 == 0, "kind": kind}
+            reached += execute(body, spec, core, **how)  # type: ignore[arg-type]
         except Exception as error:
             _save(folder, current, error)
         number += 1
@@ -49,13 +50,14 @@ def _save(folder: Path, current: Path, error: Exception) -> None:
 
 
 def each(core_path: Path, paths: list[Path]) -> None:
-    """Executes saved inputs, on one thread and on three."""
+    """Executes saved inputs in all ways."""
     core = use(core_path)
     for path in paths:
         text = path.read_text(errors="surrogateescape")
-        for threads in (1, 3):
-            body = text.split("\n", 1)[-1]
-            execute(body, read(text), core, threads=threads, measured=threads == 1)
+        body = text.split("\n", 1)[-1]
+        for threads, kind in WAYS:
+            how = {"threads": threads, "measured": threads == 1, "kind": kind}
+            execute(body, read(text), core, **how)  # type: ignore[arg-type]
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 """Which lines of the core the corpus, the instruction cases and the watched kernels run.
 
-The core is built with gcov; a child process runs everything, on one thread and on three; gcov's
-own summary by file is the table.
+The core is built with gcov; a child process runs everything, on one thread and on three, and
+each kind of run; gcov's own summary by file is the table.
 """
 
 from __future__ import annotations
@@ -66,14 +66,14 @@ def watched() -> Iterator[Entry]:
 
 def run(core_path: Path) -> None:
     """Executes everything on the core at `core_path`."""
-    from tests.fuzz.execute import execute, use
+    from tests.fuzz.execute import USUAL, WAYS, execute, use
 
     core = use(core_path)
     for entry in (*entries(), *instructions(), *watched()):
-        for threads in (1, 3):
-            execute(
-                entry.text, entry.spec, core, threads=threads, steps=100_000, measured=threads == 1
-            )
+        for threads, kind in WAYS:
+            steps = 100_000 if kind == USUAL else 20_000
+            how = {"threads": threads, "steps": steps, "measured": threads == 1, "kind": kind}
+            execute(entry.text, entry.spec, core, **how)  # type: ignore[arg-type]
 
 
 if __name__ == "__main__":
