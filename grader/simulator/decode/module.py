@@ -169,7 +169,7 @@ def decode(
     functions = with_source_lines(module, kernel)
     names = reachable_functions(functions, module.variables, kernel)
     has_locals = has_local(functions[name] for name in names)
-    variables = LocalVariables(module.sections) if definedness and has_locals else None
+    variables = LocalVariables(module.sections) if definedness else None
     follows = definedness and any(followed_loads(functions[name]) for name in names)
     use = Use(has_locals, follows, numbered_in([functions[n] for n in names], variables))
     use = with_crossings(use, names, functions, module.variables) if definedness else use

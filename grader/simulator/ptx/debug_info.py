@@ -9,7 +9,7 @@ both serve messages only.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field
 from functools import lru_cache
 from math import prod
@@ -17,14 +17,14 @@ from math import prod
 from grader import dataclass
 from grader.simulator.ptx.model import SectionBytes
 
-_WIDTHS = {5: 2, 6: 4, 7: 8, 11: 1, 12: 1, 14: 4, 16: 4, 17: 1, 18: 2, 19: 4, 20: 8, 23: 4}
+_WIDTHS = {1: 8, 5: 2, 6: 4, 7: 8, 11: 1, 12: 1, 14: 4, 16: 4, 17: 1, 18: 2, 19: 4, 20: 8, 23: 4}
 """Bytes of each DWARF form of a fixed size."""
-_ADDRESS_FORM, _STRING, _BLOCK1, _SDATA, _UDATA, _EXPRESSION, _PRESENT = 1, 8, 10, 13, 15, 24, 25
+_STRING, _BLOCK1, _SDATA, _UDATA, _EXPRESSION, _PRESENT = 8, 10, 13, 15, 24, 25
 _ARRAY, _PARAMETER, _MEMBER, _UNION, _RANGE, _VARIABLE = 0x01, 0x05, 0x0D, 0x17, 0x21, 0x34
 _AGGREGATES, _NAMED_TYPES = (0x02, 0x13), (0x16, 0x26, 0x35)
 _LOCATION, _NAME, _SIZE, _UPPER = 0x02, 0x03, 0x0B, 0x2F
 _ORIGIN, _COUNT, _OFFSET, _LINE, _TYPE = 0x31, 0x37, 0x38, 0x3B, 0x49
-_ADDRESS, _PLUS = 0x03, 0x23
+_ADDRESS, _PLUS, _REGISTER, _BLOCK = 0x03, 0x23, 0x90, 0x0B
 _POINTERS, _MEMBER_POINTER = (0x0F, 0x10, 0x42), 0x1F
 _INLINED, _LOW, _HIGH, _CALL_FILE, _CALL_LINE = 0x1D, 0x11, 0x12, 0x58, 0x59
 PADDING = "padding behind "
@@ -102,6 +102,24 @@ class InnerArray:
     element: Type
 
 
+@dataclass(frozen=True)
+class BlockVariable:
+    """A variable of a block within a function.
+
+    Attributes:
+        start, end: the labels around the code of the block.
+        frame, offset, bytes: its place in the stack frame, as of a `LocalVariable`; else empty.
+        registers: the registers that have it, each with the labels between which it does.
+    """
+
+    start: str
+    end: str
+    frame: str = ""
+    offset: int = 0
+    bytes: int = 0
+    registers: tuple[tuple[str, str, str], ...] = ()
+
+
 @dataclass(slots=True)
 class _Entry:
     """A DWARF entry with its attributes' values."""
@@ -126,12 +144,14 @@ class LocalVariables:
         types: the entries of the debug section by their numbers.
         variables: the variables.
         largest: by frame and first byte, the largest variable that begins there.
+        of_blocks: the variables of blocks within functions.
     """
 
     def __init__(self, sections: Mapping[str, str]) -> None:
         self.types: dict[int, _Entry] = {}
         self.variables: list[LocalVariable] = []
         self.largest: dict[tuple[str, int], LocalVariable] = {}
+        self.of_blocks: list[BlockVariable] = []
         try:
             entries = _entries(sections.get(".debug_info", ""), sections.get(".debug_abbrev", ""))
         except (IndexError, KeyError, ValueError):
@@ -145,6 +165,23 @@ class LocalVariables:
             self.variables.append(v)
             if v.bytes >= self.largest.get(place[:2], v).bytes:
                 self.largest[place[:2]] = v
+
+        lists = _LocationLists(sections.get(".debug_loc", ""))
+        for block in self.types.values():
+            around = block.values.get(_LOW), block.values.get(_HIGH)
+            if block.tag == _BLOCK and isinstance(around[0], str) and isinstance(around[1], str):
+                self.of_blocks += self._of_block(block, around[0], around[1], lists)
+
+    def _of_block(
+        self, block: _Entry, start: str, end: str, lists: _LocationLists
+    ) -> Iterator[BlockVariable]:
+        for entry in block.children:
+            place = entry.values.get(_LOCATION)
+            if entry.tag == _VARIABLE and isinstance(place, tuple):
+                origin = self.types.get(entry.number(_ORIGIN), entry)
+                yield BlockVariable(start, end, *place, self.size(origin.number(_TYPE), 0))
+            elif entry.tag == _VARIABLE and isinstance(place, str):
+                yield BlockVariable(start, end, registers=lists.at(place))
 
     def at(self, frame: str, offset: int) -> LocalVariable | None:
         """The variable at a byte of a frame."""
@@ -248,6 +285,28 @@ class LocalVariables:
         return f".{member.name}{inner}"
 
 
+class _LocationLists:
+    """The section with the places of variables that change them."""
+
+    def __init__(self, text: str) -> None:
+        self.section = SectionBytes(text)
+
+    def at(self, place: str) -> tuple[tuple[str, str, str], ...]:
+        """The registers of a list, each with the labels between which it counts."""
+        section, out = self.section, []
+        section.at = int(place.partition("+")[2] or 0)
+        while start := section.symbols.get(section.at):
+            end = section.symbols.get(section.at + 8, "")
+            section.at += 16
+            behind = section.number(2) + section.at
+            if section.number(1) == _REGISTER:  # its name is the number
+                name = section.leb()
+                text = name.to_bytes((name.bit_length() + 7) // 8, "big").decode("ascii", "replace")
+                out.append((start, end, text))
+            section.at = behind
+        return tuple(out)
+
+
 def _counts(array: _Entry) -> list[int]:
     ranges = [r for r in array.children if r.tag == _RANGE]
     return [r.number(_COUNT) or r.number(_UPPER) + 1 for r in ranges]
@@ -311,11 +370,9 @@ class _Reader:
 
     def value(self, form: int) -> int | str | tuple[str, int]:
         """Read an attribute's value. Raises KeyError for an unknown form."""
-        if form == _ADDRESS_FORM:
-            symbol, number = self.section.symbols.get(self.section.at, ""), self.section.number(8)
-            return symbol or number
         if form in _WIDTHS:
-            return self.section.number(_WIDTHS[form])
+            symbol = self.section.symbols.get(self.section.at, "")
+            return self.section.number(_WIDTHS[form]) or symbol or 0
         if form == _STRING:
             return self.section.text()
         if form in (_SDATA, _UDATA):

@@ -88,7 +88,7 @@ MAX_TEXT = 32 << 20
 MAX_REGISTERS = 1 << 16
 """The most registers of a function."""
 
-SECTIONS = frozenset((".debug_info", ".debug_abbrev", ".debug_str"))
+SECTIONS = frozenset((".debug_info", ".debug_abbrev", ".debug_loc", ".debug_str"))
 
 
 def parse(text: str) -> Module:

@@ -1,0 +1,128 @@
+"""Find where variables of a block of the source begin: there they have no value.
+
+In `for (...) { int x; if (first) x = 5; use(x); }` each round has an x of its own, but the compiler
+leaves it in the register, or the place in the stack frame, of the round before. The debug sections
+give the code of each block. Its first instruction makes the variables undefined; what initializes
+them comes after it. That holds where all that leads to that instruction is outside the block: else
+it may be the head of an inner loop.
+
+A register counts where it is the variable's before its block begins: the value of the round before.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+
+from grader.simulator.decode.dataflow import targets
+from grader.simulator.decode.instructions import Insn
+from grader.simulator.decode.memory import LOCAL, base_of
+from grader.simulator.decode.operands import Operands
+from grader.simulator.decode.sync import successors_of
+from grader.simulator.ptx.debug_info import BlockVariable, LocalVariables
+from grader.simulator.ptx.model import Function
+
+_PLACE = re.compile(r"(?:\[%SPL?\b\+?|, %SPL?, )(\d{0,9})")
+_SHARED_ADDRESS = 1  # in the flag of a store's shadow: all lanes have one address
+_MOST_BYTES = 1 << 10
+"""The largest variable in the stack frame that counts; others would take long in each round."""
+
+
+def beginnings(f: Function, variables: LocalVariables | None) -> dict[int, list[str]]:
+    """What has no value from an instruction on, by its id: registers, and `[%SPL+8]:4`.
+
+    The second form is 4 bytes of the stack frame. The zeros of `int x[2] = {1}` may be stored
+    before the code of the block: that code counts from the start of its basic block on.
+    """
+    out: dict[int, list[str]] = {}
+    frames = {v.name for v in f.variables if v.space == "local"}
+    known = variables.of_blocks if variables and not f.library else ()
+    own = [v for v in known if v.start in f.labels and v.end in f.labels]
+    leading, accessed = (_leading(f), _accessed(f)) if own else ({}, {})
+    for v in own:
+        low, high = f.labels[v.start], f.labels[v.end]
+        first = next((at for at in range(low, -1, -1) if at in leading), 0)
+        if low >= len(f.body) or not _in_loop(first, leading):
+            continue
+        if any(low <= k < high for k in leading[first]):
+            continue
+        assert variables is not None
+        inside = {k for at in range(v.offset, v.offset + v.bytes) for k in accessed.get(at, ())}
+        if _is_alone(v, frames, variables) and all(first <= k < high for k in inside):
+            out.setdefault(id(f.body[first]), []).append(f"[%SPL+{v.offset}]:{v.bytes}")
+        written = {name for i in f.body[first:low] for name in targets(i)}
+        names = [name for name in _held(f, v, low) if not _is_shared(f, v, name, low, own)]
+        out.setdefault(id(f.body[low]), []).extend(name for name in names if name not in written)
+    return out
+
+
+def undefined(
+    places: Iterable[str], shadows: Mapping[str, int], o: Operands, pc: int
+) -> list[Insn]:
+    """The shadow instructions that make registers with shadows, and local memory, undefined."""
+    insns, never = [], o.source("0", 0)
+    for place in places:
+        where, _, size = place.partition(":")
+        if place in shadows:
+            insns.append(Insn("shadow_copy", shadows[place], never, pc=pc))
+        elif size:
+            a, add, mode = base_of(o, where, LOCAL)
+            insn = Insn("shadow_store", never, a, imm=add, size=int(size), space=LOCAL, pc=pc)
+            insn.mode, insn.flag = mode, _SHARED_ADDRESS
+            insns.append(insn)
+    return insns
+
+
+def _accessed(f: Function) -> dict[int, list[int]]:
+    """By the offset in the stack frame: the instructions that name it."""
+    out: dict[int, list[int]] = {}
+    for at, i in enumerate(f.body):
+        for place in _PLACE.findall(", ".join(i.operands)):
+            out.setdefault(int(place or 0), []).append(at)
+    return out
+
+
+def _leading(f: Function) -> dict[int, list[int]]:
+    """By the first instruction of a basic block: those that may run before it."""
+    after = [list(successors_of(f, at)) for at in range(len(f.body))]
+    jumps = [at for at, then in enumerate(after) if then != [at + 1]]
+    out: dict[int, list[int]] = {k: [] for at in jumps for k in (*after[at], at + 1)}
+    for at, then in enumerate(after):
+        for k in then:
+            if k in out:
+                out[k].append(at)
+    return out
+
+
+def _in_loop(at: int, leading: dict[int, list[int]]) -> bool:
+    """Whether a branch goes back over the start of a basic block, or to it."""
+    return at in leading and any(k >= at for to in leading if to <= at for k in leading[to])
+
+
+def _held(f: Function, v: BlockVariable, low: int) -> Iterator[str]:
+    """The registers that have a variable before its block begins, and then."""
+    for start, end, name in v.registers:
+        if f.labels.get(start, low) < low < f.labels.get(end, len(f.body)):
+            yield name
+
+
+def _is_shared(
+    f: Function, v: BlockVariable, name: str, low: int, own: list[BlockVariable]
+) -> bool:
+    """Whether a register has another variable where a block begins."""
+    return any(
+        f.labels.get(start, 0) <= low <= f.labels.get(end, len(f.body))
+        for x in own
+        if x is not v
+        for start, end, register in x.registers
+        if register == name
+    )
+
+
+def _is_alone(v: BlockVariable, frames: set[str], variables: LocalVariables) -> bool:
+    """Whether a variable is in the function's frame, at bytes that no other one has."""
+    if v.frame not in frames or not 0 < v.bytes <= _MOST_BYTES:
+        return False
+    end = v.offset + v.bytes
+    others = (x for x in variables.variables if x.frame == v.frame)
+    return sum(x.offset < end and v.offset < x.offset + x.bytes for x in others) == 1
