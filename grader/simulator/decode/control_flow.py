@@ -305,7 +305,8 @@ def fence(i: Instruction, known: Known) -> Insn | None:
     """Decode a fence, which watch/order.c orders accesses by; None for any other instruction."""
     name, *_ = parts = i.op.split(".")
     if name in ("membar", "fence") and not orders_threads(parts):
-        return Insn("nop")
+        covers = parts[1:3] == ["proxy", "async"] and parts[3:] in ([], ["shared::cta"])
+        return Insn("fence_proxy" if covers else "nop")
     if name in ("membar", "fence"):
         flag = scope_of(parts) | (FENCE_SC if name == "membar" or "sc" in parts else 0)
         return Insn("fence", flag=flag) if known("fence") else Insn("nop")

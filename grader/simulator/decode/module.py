@@ -326,7 +326,7 @@ class _Decoder:
         if op in self.noted:
             return
         image, parts = self.image, op.split(".")
-        image.exact |= parts[0] in _EXACT or "mbarrier" in parts
+        image.exact |= parts[0] in _EXACT or not {"mbarrier", "bulk"}.isdisjoint(parts)
         if orders_threads(parts):
             image.sync |= memory.HAS_FENCES
         if memory.is_noncoherent(parts) and image.shadowed is not None:  # the optimizer adds some

@@ -1,10 +1,15 @@
-"""Decode atomics, and find what strong loads are for: `strong_roles`, to wait or to get data."""
+"""Decode atomics, and find what strong loads are for: `strong_roles`, to wait or to get data.
+
+Asynchronous copies and mbarriers are decoded in `async_copies`, whose rules are among these.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Container, Iterator, Mapping, Sequence
 
+from grader.simulator.decode.async_copies import op_cp as op_cp
+from grader.simulator.decode.async_copies import op_mbarrier as op_mbarrier
 from grader.simulator.decode.dataflow import sources, targets
 from grader.simulator.decode.instructions import Insn, Known, NotSimulated
 from grader.simulator.decode.memory import (

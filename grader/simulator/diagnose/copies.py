@@ -6,17 +6,38 @@ core/watch/copies.c): the low bits are the reason, the others a number that belo
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable
+from dataclasses import replace
+
+from grader.launch import Finding
 from grader.simulator.core import bindings as c
 from grader.simulator.diagnose.places import Gap, barrier_advice
-from grader.simulator.diagnose.races import IN_FLIGHT, STORE, WITHIN_WARP, Report
+from grader.simulator.diagnose.races import (
+    IN_FLIGHT,
+    NO_PROXY_FENCE,
+    STORE,
+    WITHIN_WARP,
+    Report,
+)
 
+_LIBRARY_COPY = re.compile(r"\bmemcpy_async\s*[<(]")
 _WHY_BITS = 3
-_NO_WAIT, _NOT_COMMITTED, _GROUP_LEFT, _PHASE_NOT_AWAITED, _EARLIER_PHASE, _OTHERS_WAITED = range(6)
+(
+    _NO_WAIT,
+    _NOT_COMMITTED,
+    _GROUP_LEFT,
+    _PHASE_NOT_AWAITED,
+    _EARLIER_PHASE,
+    _OTHERS_WAITED,
+    _READ_NOT_AWAITED,
+) = range(7)
 
 
 def tracking_barrier(r: Report) -> int | None:
     """The offset in shared memory of the mbarrier that completes a copy in flight, if one does."""
-    tracked = r.has(IN_FLIGHT) and r.extra & ((1 << _WHY_BITS) - 1) >= _PHASE_NOT_AWAITED
+    why = r.extra & ((1 << _WHY_BITS) - 1)
+    tracked = r.has(IN_FLIGHT) and _PHASE_NOT_AWAITED <= why <= _OTHERS_WAITED
     return r.extra >> _WHY_BITS if tracked else None
 
 
@@ -31,6 +52,12 @@ def wait_hint(r: Report, barrier: str, *, bulk: bool) -> str:
     why, number = r.extra & ((1 << _WHY_BITS) - 1), r.extra >> _WHY_BITS
     copy, access = r.line2, r.line
     name = f"`{barrier}`" if barrier else "its mbarrier"
+    if why == _READ_NOT_AWAITED:
+        return (
+            "Let the thread that copies commit its group (cp.async.bulk.commit_group) and wait "
+            "until it has read (cp.async.bulk.wait_group.read 0), and put __syncthreads() behind "
+            f"the wait, before line {access} writes."
+        )
     if why == _NOT_COMMITTED:
         return (
             "The wait covers committed copies only. Commit this copy (__pipeline_commit(), "
@@ -71,6 +98,33 @@ def wait_hint(r: Report, barrier: str, *, bulk: bool) -> str:
         "Wait for the copy with __pipeline_wait_prior or cp.async.wait_group, and then call "
         f"__syncthreads(), before line {access} accesses it."
     )
+
+
+def without_proxy_fence(r: Report, finding: Finding) -> Finding:
+    """The finding of a bulk copy to or from what an ordinary store wrote."""
+    what = "overwrites it" if r.has(STORE) else "reads it"
+    return replace(
+        finding,
+        message=f"{finding.message}: a bulk copy {what} by the asynchronous proxy, and no "
+        "fence.proxy.async orders the ordinary store before it",
+        hint="Put `cuda::ptx::fence_proxy_async(cuda::ptx::space_shared);` after line "
+        f"{r.line2}, in each thread that writes, and before the barrier after which one thread "
+        "copies.",
+    )
+
+
+def without_library_copies(reports: list[Report], text: Callable[[int], str]) -> list[Report]:
+    """The reports without proxy fences that are missing before `cuda::memcpy_async`.
+
+    Whether it makes a bulk copy is the library's choice, which its callers need not know.
+
+    Args:
+        reports: the reports.
+        text: the text of a line of the source.
+    """
+    return [
+        r for r in reports if not (r.has(NO_PROXY_FENCE) and _LIBRARY_COPY.search(text(r.line)))
+    ]
 
 
 def overwriting_hint(r: Report, gap: Gap) -> str:

@@ -34,6 +34,8 @@ from grader.simulator.diagnose.copies import (
     tracking_barrier,
     wait_hint,
     without_doubles,
+    without_library_copies,
+    without_proxy_fence,
 )
 from grader.simulator.diagnose.kernel_code import kernel_code, signed_parameter_hint, tile_size_hint
 from grader.simulator.diagnose.mbarriers import mbarrier_finding
@@ -49,6 +51,7 @@ from grader.simulator.diagnose.races import (
     IMAGE_OBJECT,
     IN_FLIGHT,
     INNER_ARRAY,
+    NO_PROXY_FENCE,
     OTHER_STORE,
     SAME_INSTRUCTION,
     SAME_VALUE,
@@ -104,6 +107,7 @@ class Explainer:
         reports = [r for r in reports if not (r.kind == c.LOST_UPDATE and self._stores_for(r.pc))]
         reports = [r for r in reports if not is_legal_ptx(self.image, r)]
         reports = self.code.without_flat_uses(reports)
+        reports = without_library_copies(reports, self._text)
         if any(r.kind in (c.DIVERGENCE, c.DEADLOCK, c.WARP_STUCK) for r in reports):
             # released from such a barrier, threads miss others too
             reports = [r for r in reports if r.kind != c.EARLY_EXIT]
@@ -298,6 +302,8 @@ class Explainer:
         strays = not self.out_of_bounds.isdisjoint(accesses)
         gap = self._gap(r)
         finding = race_finding(r, hazard, gap, strays=strays)
+        if r.has(NO_PROXY_FENCE):
+            return r, without_proxy_fence(r, finding)
         if in_flight:
             barrier = tracking_barrier(r)
             name = self.shared(barrier).name if barrier is not None else ""

@@ -70,6 +70,12 @@
   EVENT(copy_completed, w->worker, (Warp *w, const Insn *i, const u32 *offset), (w, i, offset))    \
   EVENT(copy_tracked, w->worker, (Warp *w, const Insn *i, u32 lane, u32 offset, u32 barrier),      \
         (w, i, lane, offset, barrier))                                                             \
+  /* A row of a bulk copy from shared memory, of 16 bytes; cp.async.bulk.commit_group, or wait_group, which leaves the \
+   * newest groups; fence.proxy.async. */                                                          \
+  EVENT(copied_out, w->worker, (Warp *w, const Insn *i, const u32 *from, const Region *r, const u32 *offset), \
+        (w, i, from, r, offset))                                                                   \
+  EVENT(bulk_grouped, w->worker, (Warp *w, bool commits, u32 left), (w, commits, left))            \
+  EVENT(proxy_fenced, w->worker, (Warp *w, u32 pc), (w, pc))                                       \
   /* cp.async.wait_group, which leaves the newest groups, and wait_all, for copies that are in none. */ \
   EVENT(copies_awaited, w->worker, (Warp *w, u32 left, bool uncommitted), (w, left, uncommitted))  \
   /* mbarrier: init and inval; arrive, a lane at a time; the end of a phase by the last arrival; test_wait  \

@@ -41,7 +41,19 @@ typedef struct { u32 offset, phase, now, pc, thread, brought; bool gone; } Barri
 /* A thread's last wait for groups: how many it left, and how many groups the thread had begun; its waits. */
 typedef struct { u32 left, groups, waits; } GroupWait;
 
+/* An ordinary store to 4 bytes of shared memory: its pc + 1 and thread, the number of the event, and the barriers
+ * before it. Bulk copies access them by the asynchronous proxy. */
+typedef struct { u32 pc, thread, event, barriers; } Stored;
+
+/* What a thread copies out of shared memory; its group among the thread's groups of such copies. */
+typedef struct { u32 from, to, thread, pc, group; } Leaving;
+
 typedef struct {
+  Stored *stored;               /* NULL without bulk copies */
+  Leaving *leaving; u32 leavings, leaving_room;
+  u32 out_groups[MAX_BLOCK_THREADS];
+  u32 events, fenced[MAX_WARPS], synced[MAX_WARPS]; /* the last fence.proxy.async, the last wait for others */
+  u32 fenced_barriers;          /* the most barriers before such a fence of any thread */
   Source *source; u32 sources, source_room, in_flight, free_source;
   Mark *place;                 /* of each 4 bytes of shared memory; NULL before the first copy */
   u32 started[MAX_BLOCK_THREADS]; /* the source + 1 of the copy that each thread starts */
@@ -52,23 +64,29 @@ typedef struct {
 } Copies;
 
 /* What is wrong, in the low bits of Report.extra; above them a number: see diagnose/copies.py. */
-enum Missing { NO_WAIT, NOT_COMMITTED, GROUP_LEFT, PHASE_NOT_AWAITED, EARLIER_PHASE, OTHERS_WAITED, WHY = 3 };
+enum Missing { NO_WAIT, NOT_COMMITTED, GROUP_LEFT, PHASE_NOT_AWAITED, EARLIER_PHASE, OTHERS_WAITED, READ_NOT_AWAITED, WHY = 3 };
 enum { OTHER_BYTES = 2 }; /* in the flags of a BARRIER_COUNT report */
 
 static Copies *copies_of(const Cta *c) { return c->state[copies_slot]; }
 static u32 places_in(const Cta *c) { return c->worker->launch->shared_bytes / 4 + 1; }
 
-static bool listens(const Launch *n) {
+static bool executes(const Launch *n, Exec *exec) {
   for (u32 b = 0; b < n->blocks; b++)
     for (u32 k = n->block[b].first; k < n->block[b].end; k++)
-      if (n->insn[k].exec == ptx_cp_async || n->insn[k].exec == ptx_cp_async_bulk) return true;
+      if (n->insn[k].exec == exec) return true;
   return false;
+}
+static bool listens(const Launch *n) {
+  return executes(n, ptx_cp_async) || executes(n, ptx_cp_async_bulk) || executes(n, ptx_cp_async_bulk_out);
 }
 
 static void make(Cta *c) {
   Copies *all = c->state[copies_slot] = calloc(1, sizeof *all);
   if (all) all->place = calloc(places_in(c), sizeof(Mark));
-  if (!all || !all->place) out_of_memory(c->worker);
+  const Launch *n = c->worker->launch;
+  bool bulk = executes(n, ptx_cp_async_bulk) || executes(n, ptx_cp_async_bulk_out);
+  if (all && bulk) all->stored = calloc(places_in(c), sizeof(Stored));
+  if (!all || !all->place || (bulk && !all->stored)) out_of_memory(c->worker);
 }
 
 static void free_tracked(Copies *all) {
@@ -83,6 +101,8 @@ static void discard(Cta *c) {
   free(all->tracked);
   free(all->barrier);
   free(all->place);
+  free(all->stored);
+  free(all->leaving);
   free(all->source);
   free(all);
 }
@@ -90,6 +110,11 @@ static void discard(Cta *c) {
 static void reset(Cta *c) {
   Copies *all = copies_of(c);
   if (all->marked) memset(all->place, 0, places_in(c) * sizeof(Mark));
+  if (all->stored) memset(all->stored, 0, places_in(c) * sizeof(Stored));
+  memset(all->out_groups, 0, sizeof all->out_groups);
+  memset(all->fenced, 0, sizeof all->fenced);
+  memset(all->synced, 0, sizeof all->synced);
+  all->leavings = all->events = all->fenced_barriers = 0;
   memset(all->started, 0, sizeof all->started);
   memset(all->wait, 0, sizeof all->wait);
   free_tracked(all);
@@ -195,11 +220,104 @@ static void forget_source(Copies *all, u32 at) {
   all->free_source = at;
   all->in_flight--;
 }
+/* A store to what a copy out of shared memory may still read. */
+static void check_leaving(Warp *w, const Insn *i, u32 thread, u32 offset, u32 bytes) {
+  const Copies *all = copies_of(w->cta);
+  for (u32 k = 0; k < all->leavings; k++) {
+    const Leaving *x = &all->leaving[k];
+    if (offset >= x->to || offset + bytes <= x->from) continue;
+    report(w->worker, (Report){.kind = RACE, .flags = IN_FLIGHT | STORE, .pc = i->pc, .pc2 = x->pc, .space = SHARED,
+                               .address = offset, .block = w->cta->number, .block2 = w->cta->number, .size = bytes,
+                               .thread = thread, .thread2 = x->thread, .count = 1, .extra = READ_NOT_AWAITED});
+    return;
+  }
+}
+
+static void note_stores(Warp *w, const Insn *i, const u32 *offset, u32 bytes) {
+  Copies *all = copies_of(w->cta);
+  if (!all->stored) return;
+  all->events++;
+  for (u32 m = w->mask; m; m &= m - 1) {
+    u32 l = first_lane(m), thread = thread_of(w, l);
+    check_leaving(w, i, thread, offset[l], bytes);
+    for (u32 at = offset[l] / 4; at <= (offset[l] + bytes - 1) / 4; at++)
+      all->stored[at] = (Stored){i->pc + 1, thread, all->events, (u32)w->cta->barriers};
+  }
+}
+
+/* A fence.proxy.async is between a store and a copy where a thread of the store's warp executes it after the store,
+ * the copying thread since it waited for others, or any thread after a later barrier. */
+static bool is_fenced(const Warp *w, const Copies *all, const Stored *s) {
+  u32 mine = all->fenced[w->index];
+  return all->fenced[s->thread / LANES] > s->event || (mine > s->event && mine > all->synced[w->index]) ||
+         all->fenced_barriers > s->barriers;
+}
+
+/* A bulk copy from or, with STORE in `flags`, to what ordinary stores wrote. What it writes is written by its proxy. */
+static void check_proxy(Warp *w, const Insn *i, u32 thread, u32 from, u32 flags) {
+  Copies *all = copies_of(w->cta);
+  bool found = false;
+  for (u32 k = from / 4; k < (from + i->size) / 4; k++) {
+    Stored *s = &all->stored[k];
+    bool fenced = !s->pc || is_fenced(w, all, s);
+    if (!fenced && !found)
+      report(w->worker, (Report){.kind = RACE, .flags = NO_PROXY_FENCE | OTHER_STORE | flags, .pc = i->pc,
+                                 .pc2 = s->pc - 1, .space = SHARED, .address = 4 * k, .block = w->cta->number,
+                                 .block2 = w->cta->number, .thread = thread, .thread2 = s->thread, .count = 1,
+                                 .size = i->size});
+    found |= !fenced;
+    if (flags & STORE) s->pc = 0;
+  }
+}
+
+static void copy_out(Warp *w, const Insn *i, const u32 *from, const Region *r, const u32 *offset) {
+  Copies *all = copies_of(w->cta);
+  u32 l = first_lane(w->mask), at = from[l], thread = thread_of(w, l);
+  (void)r, (void)offset;
+  check(w, i, from, i->size, false);
+  check_proxy(w, i, thread, at, 0);
+  Leaving *last = all->leavings ? &all->leaving[all->leavings - 1] : NULL;
+  if (last && last->to == at && last->thread == thread && last->pc == i->pc && last->group == all->out_groups[thread]) {
+    last->to += i->size;
+    return;
+  }
+  Leaving *more = grown(all->leaving, &all->leaving_room, all->leavings + 1, sizeof *more);
+  if (!more) { out_of_memory(w->worker); return; }
+  all->leaving = more;
+  more[all->leavings++] = (Leaving){at, at + i->size, thread, i->pc, all->out_groups[thread]};
+}
+
+/* A wait of the active lanes is for all their groups but the newest `left`. */
+static void end_groups(Warp *w, bool commits, u32 left) {
+  Copies *all = copies_of(w->cta);
+  u32 kept = 0;
+  for (u32 m = commits ? w->mask : 0; m; m &= m - 1) all->out_groups[thread_of(w, first_lane(m))]++;
+  for (u32 k = 0; !commits && k < all->leavings; k++) {
+    Leaving x = all->leaving[k];
+    u32 lane = x.thread - w->base;
+    bool over = lane < LANES && w->lane[lane] && (u64)x.group + left < all->out_groups[x.thread];
+    if (!over) all->leaving[kept++] = x;
+  }
+  if (!commits) all->leavings = kept;
+}
+
+static void fence_proxy(Warp *w, u32 pc) {
+  Copies *all = copies_of(w->cta);
+  (void)pc;
+  all->fenced[w->index] = ++all->events;
+  if (w->cta->barriers > all->fenced_barriers) all->fenced_barriers = (u32)w->cta->barriers;
+}
+static void sync_warp(Warp *w, u32 mask) {
+  (void)mask;
+  copies_of(w->cta)->synced[w->index] = ++copies_of(w->cta)->events;
+}
+
 static void check_read(Warp *w, const Insn *i, const Region *r, const u32 *offset, u32 bytes) {
   if (r->space == SHARED) check(w, i, offset, bytes, false);
 }
 static void check_write(Warp *w, const Insn *i, const Region *r, const u32 *offset, u32 bytes) {
   if (r->space == SHARED) check(w, i, offset, bytes, true);
+  if (r->space == SHARED) note_stores(w, i, offset, bytes);
   if (r->space == GLOBAL) check_sources(w, i, r->buffer, offset, bytes);
 }
 
@@ -219,6 +337,9 @@ static void check_write_rows(Warp *w, const Insn *i, const Region *g, const Rows
     check_sources(w, i, g->buffer, offset, 4);
   }
   check_rows(w, i, g, r, true);
+  if (g->space != SHARED || !copies_of(w->cta)->stored) return;
+  spread(r, offset);
+  note_stores(w, i, offset, 4);
 }
 
 static void check_mbarrier_read(Warp *w, const Insn *i, const u32 *offset) { check(w, i, offset, 8, false); }
@@ -258,6 +379,7 @@ static void start_copy(Warp *w, const Insn *i, const u32 *offset) {
   for (u32 m = w->mask; m; m &= m - 1) {
     u32 l = first_lane(m), t = thread_of(w, l);
     bool bulk = i->exec == ptx_cp_async_bulk;
+    if (bulk) check_proxy(w, i, t, offset[l], STORE);
     for (u32 k = 0; k < i->size / 4u; k++) {
       Mark *at = &all->place[offset[l] / 4 + k];
       unmark(all, at);
@@ -353,6 +475,7 @@ static void pass_mbarrier(Warp *w, const Insn *i, u32 lane, u32 barrier) {
   (void)i;
   Copies *all = copies_of(w->cta);
   const Barrier *b = barrier_at(all, barrier);
+  all->synced[w->index] = ++all->events;
   for (u32 k = 0; b && k < all->tracks; k++) {
     Tracked *t = &all->tracked[k];
     if (!t->used || t->barrier != (u32)(b - all->barrier)) continue;
@@ -415,6 +538,8 @@ static void spread_to_block(Cta *c, u32 id, bool full) {
   (void)id;
   Copies *all = copies_of(c);
   bool any = false;
+  all->events++;
+  for (u32 x = 0; x < c->warps; x++) all->synced[x] = all->events;
   for (u32 k = 0; full && k < all->tracks; k++) {
     Tracked *t = &all->tracked[k];
     any |= t->known = t->used && t->observers;
@@ -454,4 +579,5 @@ const Watcher copies_watcher = {
     .mbarrier_set = end_barrier, .mbarrier_arrived = check_arrival, .mbarrier_completed = end_phase,
     .mbarrier_tested = check_mbarrier_read, .mbarrier_passed = pass_mbarrier, .barrier_completed = spread_to_block,
     .copy_read = note_source, .copy_started = start_copy, .copy_completed = complete_copy, .copy_tracked = track_copy,
-    .copies_awaited = await_groups, .fault = end_waiting};
+    .copies_awaited = await_groups, .copied_out = copy_out, .bulk_grouped = end_groups, .proxy_fenced = fence_proxy,
+    .warp_synced = sync_warp, .fault = end_waiting};

@@ -463,6 +463,11 @@ static void write_copy(Warp *w, const Insn *i, const u32 *offset) {
   check(w, i, NULL, offset, i->size, WRITES);
 }
 
+static void copy_out(Warp *w, const Insn *i, const u32 *from, const Region *r, const u32 *offset) {
+  check(w, i, NULL, from, i->size, READS);
+  if (r->space == GLOBAL) check(w, i, r->buffer, offset, i->size, WRITES);
+}
+
 /* An arrival at an mbarrier releases, a wait that succeeds acquires: what the completed phases' arrivals
  * released, not what those of the present phase did. */
 enum { MBARRIER_BYTES = 8 };
@@ -501,6 +506,6 @@ static bool listens(const Launch *n) { return n->exact; }
 const Watcher races_ordered_watcher = {
     .listens = listens, .read = read, .read_part = read, .write = write, .atomic = update,
     .atomic_part = update_part,
-    .copy_read = read_copy, .copy_started = write_copy, .copy_completed = write_copy, .mbarrier_set = set_mbarrier,
+    .copy_read = read_copy, .copy_started = write_copy, .copy_completed = write_copy, .copied_out = copy_out, .mbarrier_set = set_mbarrier,
     .mbarrier_arrived = arrive_at_mbarrier, .mbarrier_completed = complete_mbarrier,
     .mbarrier_tested = test_mbarrier, .mbarrier_passed = pass_mbarrier};

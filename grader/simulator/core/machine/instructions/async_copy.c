@@ -225,3 +225,41 @@ void ptx_cp_async_bulk(Warp *w, const Insn *i) {
   }
   set_mask(w, whole);
 }
+
+/* Copies 16 bytes out of shared memory for the active lane. False: an address is not valid. */
+static bool copy_row_out(Warp *w, const Insn *i, u64 from, u64 to) {
+  Insn read = {.exec = i->exec, .pc = i->pc, .size = LONGEST, .count = 1, .space = SHARED}, write = read;
+  u64 source[LANES], target[LANES];
+  u32 offset[LANES], to_offset[LANES], reading = w->mask, writing = w->mask;
+  Region s, r;
+  write.space = GLOBAL;
+  for (u32 l = 0; l < LANES; l++) { source[l] = from; target[l] = to; }
+  if (!next_group(w, &read, source, &reading, LONGEST, 0, &s, offset)) return false;
+  if (!next_group(w, &write, target, &writing, LONGEST, STORE, &r, to_offset)) return false;
+  announce_copied_out(w, &write, offset, &r, to_offset);
+  w->worker->changes++;
+  memcpy(r.data + to_offset[0], s.data + offset[0], LONGEST);
+  return true;
+}
+
+/* cp.async.bulk from shared to global memory. Its group tells when it has read its source, and when it is complete;
+ * here it is at once. a: destination; b: source; c: bytes; imm, d: their displacements; mode: the widths of the
+ * addresses, 2 bits / 4 each. */
+void ptx_cp_async_bulk_out(Warp *w, const Insn *i) {
+  u32 whole = w->mask;
+  for (u32 m = whole; m && !w->worker->stop; m &= m - 1) {
+    u32 l = first_lane(m), bytes = SRC(u32, i->c)[l], done = 0;
+    u64 to = address(w, i->a, 4u << (i->mode & 1), l) + (u64)i->imm;
+    u64 from = (u32)(address(w, i->b, 4u << (i->mode >> 1 & 1), l) + (u64)(s64)(s32)i->d);
+    u64 odd = (to | from | bytes) & (LONGEST - 1);
+    set_mask(w, 1u << l);
+    if (odd) announce_odd(w, i, l, to, from, bytes);
+    while (!odd && done < bytes && copy_row_out(w, i, from + done, to + done)) done += LONGEST;
+  }
+  set_mask(w, whole);
+}
+
+/* mode: whether it commits a group, else it waits for all but the newest imm ones. */
+void ptx_cp_async_bulk_group(Warp *w, const Insn *i) { announce_bulk_grouped(w, i->mode, (u32)i->imm); }
+
+void ptx_fence_proxy(Warp *w, const Insn *i) { announce_proxy_fenced(w, i->pc); }

@@ -77,7 +77,7 @@ void set_predicate(Warp *w, const Insn *i, u32 r);
 u32 with_boolean(u32 r, u32 c, u32 mode);
 
 /* Instructions that other files name. */
-Exec ptx_shfl_b32, ptx_cp_async, ptx_cp_async_bulk, ptx_mbarrier, ptx_ld, ptx_ld_used, ptx_ld_stored, ptx_atom, ptx_atom_stored,
+Exec ptx_shfl_b32, ptx_cp_async, ptx_cp_async_bulk, ptx_cp_async_bulk_out, ptx_mbarrier, ptx_ld, ptx_ld_used, ptx_ld_stored, ptx_atom, ptx_atom_stored,
     ptx_st, ptx_tex, ptx_tld4, ptx_sust;
 
 #endif
