@@ -190,25 +190,36 @@ def fence_edits(source: Source) -> Iterator[Edit]:
     if b"atomic" not in source.data and b"volatile" not in source.data:
         return
     for kernel in source.kernels:
-        yield from _fences_of_a_lock(kernel)
+        yield from _fences_of_a_signal(kernel)
         for block in kernel.walk("compound_statement"):
             for statement in statements(block):
                 change = _behind(statement, "__threadfence();")
                 yield Edit("missing-fence", statement.last_line, (change,), 2)
 
 
-def _fences_of_a_lock(kernel: Kernel) -> Iterator[Edit]:
-    """A fence behind a loop that waits for an atomic, and one before an atomic that follows."""
+def _fences_of_a_signal(kernel: Kernel) -> Iterator[Edit]:
+    """A fence behind a loop that waits for a lock or flag, and one before what gives or sets it."""
     for loop in kernel.walk(*LOOPS):
         condition = loop.part("condition")
-        if condition is None or not re.search(r"\batomic|volatile", condition.text):
+        if condition is None or not re.search(r"\batomic|volatile|\.load\(", condition.text):
             continue
         for signal in kernel.walk("expression_statement"):
-            if signal.start >= loop.end and signal.text.startswith("atomic"):
+            outside = signal.start >= loop.end or signal.end <= loop.start
+            if outside and re.match(r"atomic|[\w.\[\]]+\.store\(", signal.text):
                 both = f"{{ __threadfence(); {signal.text} }}"
                 before = replaced(signal, both)
                 changes = _behind(loop, "__threadfence();"), before
                 yield Edit("missing-fences", loop.last_line, changes)
+
+
+def proxy_fence_edits(source: Source) -> Iterator[Edit]:
+    """A fence of the asynchronous proxy behind each statement that all threads execute."""
+    if b"async_bulk" not in source.data and b"async.bulk" not in source.data:
+        return
+    for kernel in source.kernels:
+        for offset, line, _, depth in _places(kernel):
+            fence = (offset, offset, '\nasm volatile("fence.proxy.async;" ::: "memory");')
+            yield Edit("missing-proxy-fence", line, (fence,), depth)
 
 
 def guard_edits(source: Source) -> Iterator[Edit]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import replace
+from pathlib import Path
 from random import Random
 
 import pytest
@@ -19,8 +20,12 @@ from grader.feedback.name_edits import EDITORS as NAME_EDITORS
 from grader.feedback.statement_edits import EDITORS as STATEMENT_EDITORS
 from grader.feedback.value_edits import EDITORS as VALUE_EDITORS
 from grader.labs.reading import load_lab
+from grader.simulator.simulate import simulate
 from tests.feedback.mistakes import patched, solution_of
+from tests.fuzz.corpus import read
 from tests.made import a_program
+from tests.simulator.test_watch import WATCH
+from tests.trusted import compiled_here
 
 EDITORS = (*STATEMENT_EDITORS, *NAME_EDITORS, *INDEX_EDITORS, *VALUE_EDITORS)
 RACE = Evidence(frozenset({"race"}), frozenset({20}), frozenset())
@@ -321,3 +326,26 @@ def test_two_added_barriers_name_both_lines_as_data() -> None:
     edits = list_edits(source, RACE, EDITORS, 10_000)
     both = [edit for edit in edits if edit.kind == "missing-barriers"]
     assert both and all(not e.name and e.line < e.more[0] for e in both)
+
+
+REPAIRED = {
+    "old_values/message_by_relaxed_atomics": "missing-fences",
+    "old_values/both_enter": "missing-fence",
+    "copies/store_without_proxy_fence": "missing-proxy-fence",
+}
+"""Kernels of tests/watch, and the kind of the edit that repairs them."""
+
+
+@pytest.mark.parametrize("name", REPAIRED)
+def test_a_fence_that_is_missing_is_among_the_edits(name: str, tmp_path: Path) -> None:
+    text = (WATCH / f"{name}.cu").read_text()
+    source = read_source(text, load_lab("tiled-matmul"))
+    edits = [e for editor in STATEMENT_EDITORS for e in editor(source)]
+    launch = read(text).launch()
+    clean = []
+    for edit in (e for e in edits if e.kind == REPAIRED[name]):
+        path = tmp_path / "k.cu"
+        path.write_text(edit.applied(source.data))
+        (trace,) = simulate(compiled_here(path), [launch], steps=200_000)
+        clean.append(not trace.findings)
+    assert any(clean) and not all(clean), clean
