@@ -96,8 +96,7 @@ class _Accesses:
 
     def is_used(self, i: Instruction) -> bool:
         """Whether an atomic's result is used."""
-        name = i.operands[0]
-        return name != "_" and bool(self.users.get(name) or name in self.guards)
+        return (x := i.operands[0]) != "_" and bool(self.users.get(x) or x in self.guards)
 
     def place(self, operand: str) -> str:
         """An operand or address, with copies replaced by what they are copies of."""
@@ -110,7 +109,7 @@ class _Accesses:
 
     def updates(self) -> dict[int, int]:
         """The roles in updates, and checks before a draw, by index in the body."""
-        roles: dict[int, int] = {}
+        roles = dict.fromkeys(self.bests(), BEST << USED_SHIFT)
         for at in self.reads:
             i = self.f.body[at]
             found = self.written_by(at)
@@ -122,6 +121,12 @@ class _Accesses:
             if self.place(i.operands[1]) in drawn and self.decides(at):
                 roles[at] = roles.get(at, 0) | HAS_CHECKS << SYNC_SHIFT
         return roles
+
+    def bests(self) -> list[int]:
+        """The strong stores of a value that was compared by size with one that a load gives."""
+        f, made = self.f, [self.made_of(at)[0] for at in self.loads]
+        every = (k for k, i in enumerate(f.body) if access_head(i) == "st" and self.strong(k))
+        return [k for k in every if any(self.comparing(m, f.body[k].operands[1]) for m in made)]
 
     def decides(self, at: int) -> bool:
         """Whether a branch, or what a guard covers, depends on a value that is read."""
@@ -386,13 +391,10 @@ class _Flow:
         if callee is not None and (key := (callee.name, heads)) not in self.pure:
             self.pure[key] = False
             few = len(self.pure) < _MOST_CALLEES
-            self.pure[key] = (
-                callee.has_body
-                and few
-                and all(
-                    x.op.startswith(("bra", "ret")) or self.computes(x, heads) for x in callee.body
-                )
+            plain = (
+                x.op.startswith(("bra", "ret")) or self.computes(x, heads) for x in callee.body
             )
+            self.pure[key] = callee.has_body and few and all(plain)
         if callee is not None:
             return self.pure[callee.name, heads]
         return heads.match(parts[0]) is not None or "param" in parts or bool(stack_slot(i))

@@ -206,7 +206,8 @@ static void write_value(Visit *v, bool chained) {
   free_list(g, &v->earlier);
 }
 
-/* A strong store of a thread that read the place before: other threads' writes between are lost. That the
+/* A strong store of what the thread made of a value that it read there, or compared with that by size: other
+ * threads' writes between are lost. Of a store that the value only led to, any thread's may be the last. That the
  * read observed a write does not help: it need not have, unless the thread waited for that value. */
 static void check_loss(Visit *v) {
   Ledger *g = ledger_of(v->w->worker);
@@ -220,7 +221,7 @@ static void check_loss(Visit *v) {
   if (!read || read->flag & WAITING) return;
   const u8 *data = v->buffer ? v->buffer->data : v->w->cta->shared;
   bool depends = v->i->flag & DATA_READ;
-  if (!depends && read->superseded >> v->lane & 1) return;
+  if (!depends && (!(v->i->used & UPDATE_BEST) || read->superseded >> v->lane & 1)) return;
   bool differs = !stores_same(v->w, v->i, v->lane, data + v->offset);
   for (u32 at = v->head->writers; at; at = g->node[at - 1].next) {
     const Node *n = &g->node[at - 1];
