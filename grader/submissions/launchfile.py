@@ -33,6 +33,8 @@
     globals: {mask: mask.npy} # `__constant__` and `__device__` variables
 
 A structure is laid out as C++ does it; `align` raises the alignment of a member or of a structure.
+Outputs, which no order of the threads may change, are the arrays with `save`; without any, all but
+those that are `in`.
 """
 
 from __future__ import annotations
@@ -129,7 +131,8 @@ def read_launch(path: Path) -> LaunchFile:
     """
     document = read_document(path, LaunchModel)
     model: LaunchModel = document.model
-    reader = _Reader(document, path.parent, len(model.args))
+    saves = any(one.save for _, _, one in _every(model))
+    reader = _Reader(document, path.parent, len(model.args), saves)
     _check_saves(document, model)
     given = [reader.argument(("args", k), f"args[{k}]", a) for k, a in enumerate(model.args)]
     reader.share_arrays(given, given)
@@ -197,10 +200,14 @@ def _plain(array: NDArray[Any], where: str) -> NDArray[Any]:
 
 
 class _Reader:
-    """Reads the arguments of a launch file; collects the arrays that structures point to."""
+    """Reads the arguments of a launch file; collects the arrays that structures point to.
 
-    def __init__(self, document: Document, folder: Path, arguments: int) -> None:
+    With `saves`, outputs are the arrays that are saved; else all that a kernel may write.
+    """
+
+    def __init__(self, document: Document, folder: Path, arguments: int, saves: bool) -> None:
         self.document, self.folder, self.arguments = document, folder, arguments
+        self.saves = saves
         self.hidden: list[Argument] = []
         self.shared: dict[str, tuple[Key, ObjectModel]] = {}
         self.structures: dict[str, np.dtype[Any]] = {}
@@ -304,7 +311,7 @@ class _Reader:
 
     def array(self, key: Key, name: str, model: ArgumentModel | ObjectModel) -> Array:
         """Read or make an array."""
-        read_back = model.save is not None
+        read_back = model.save is not None if self.saves else model.in_ is None
         if model.out is not None:
             made = Array(name, model.out.shape, model.out.dtype, read_back=read_back)
             if made.nbytes > MAX_BYTES:

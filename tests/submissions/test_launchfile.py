@@ -77,6 +77,19 @@ def test_all_keys_are_read(tmp_path: Path) -> None:
     assert launch.globals["mask"].shape == (2, 3)
 
 
+def test_outputs_are_what_is_saved_or_all_that_may_be_written(tmp_path: Path) -> None:
+    """They are what other orders of the threads must not change."""
+
+    def outputs(text: str) -> list[bool]:
+        arguments = read_launch(write(tmp_path, text)).arguments
+        return [one.read_back for one in arguments if isinstance(one, Array)]
+
+    assert outputs(GOOD.replace(", save: c.npy", "")) == [False, True, False]
+    assert outputs(GOOD.replace(", save: c.npy", "").replace(", save: b_after.npy", "")) == [
+        False, True, True,
+    ]  # fmt: skip
+
+
 def test_optional_keys_have_defaults(tmp_path: Path) -> None:
     asked = read_launch(write(tmp_path, "grid: [1]\nblock: [2, 3]\n"))
     assert (asked.grid, asked.block, asked.kernel) == ((1, 1, 1), (2, 3, 1), None)
