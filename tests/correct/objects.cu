@@ -156,3 +156,27 @@ extern "C" __global__ void virtual_member(int *y) {
 // kernel aligned_functions grid 1 block 32
 // out y int32 = np.zeros(32)
 extern "C" __global__ void aligned_functions(int *y) { y[threadIdx.x] = (unsigned long long)table[threadIdx.x % 3] & 7; }
+
+// kernel bits_of_the_next_byte grid 1 block 32
+// out y int32 = np.zeros(32)
+// finds uninitialized-read error `f.c` is used
+struct Fields { unsigned a : 3, b : 5, c : 12; int d; };
+extern "C" __global__ void bits_of_the_next_byte(int *y) {
+  Fields f;
+  f.a = 1;
+  f.b = 2;
+  f.d = 3;
+  Fields *p = &f;
+  y[threadIdx.x] = p->c;
+}
+
+// kernel bits_of_one_byte grid 1 block 32
+// out y int32 = np.zeros(32)
+// finds uninitialized-read error `f.a or .b` is used
+extern "C" __global__ void bits_of_one_byte(int *y) {
+  Fields f;
+  f.b = 2;
+  f.c = 4;
+  Fields *p = &f;
+  y[threadIdx.x] = p->a;
+}

@@ -12,6 +12,7 @@ SOURCE = b"""\
 struct Inner { short a; double b[2]; };
 struct Outer { char tag; Inner in[3]; };
 union Word { float f; int i; };
+struct Bits { unsigned a : 3, b : 5, c : 12; int d; };
 __device__ void use(void *a, void *, void *, void *, void *, void *) { *(float *)a = 1; }
 extern "C" __global__ void k(float *out) {
   float plain, acc[2][3];
@@ -19,6 +20,8 @@ extern "C" __global__ void k(float *out) {
   Word word;
   volatile const unsigned counts[4] = {1, 2, 3, 4};
   float *pointers[2];
+  Bits bits;
+  use(&bits, 0, 0, 0, 0, 0);
   use(&plain, acc, &nest, &word, (void *)counts, pointers);
   out[0] = plain;
 }
@@ -35,6 +38,12 @@ ELEMENTS = {
     "nest": ("Outer", "", 80, {0: "nest.tag", 8: "nest.in[0].a", 48: "nest.in[1].b[1]"}),
     "word": ("Word", "", 4, {0: "word", 3: "word"}),
     "counts": ("unsigned int", "[4]", 16, {8: "counts[2]"}),
+    "bits": (
+        "Bits",
+        "",
+        8,
+        {0: "bits.a or .b", 1: "bits.c", 2: "bits.c", 3: "bits.c", 4: "bits.d"},
+    ),
     "pointers": ("float *", "[2]", 16, {8: "pointers[1]"}),
 }
 

@@ -3,8 +3,7 @@
 PTX writes DWARF 2 as lists of numbers, with symbols for what the assembler fills in. A variable
 whose address is taken, an array and a struct have one place in the function's frame, the `.local`
 variable `__local_depot0`: `DW_OP_addr __local_depot0, DW_OP_plus_uconst 40`. An inlined call has
-the labels around its code, and its file and line. What is not understood has no name and no call:
-both serve messages only.
+the labels around its code, and its file and line. What is not understood has no name and no call.
 """
 
 from __future__ import annotations
@@ -26,6 +25,7 @@ _LOCATION, _NAME, _SIZE, _UPPER = 0x02, 0x03, 0x0B, 0x2F
 _ORIGIN, _COUNT, _OFFSET, _LINE, _TYPE = 0x31, 0x37, 0x38, 0x3B, 0x49
 _ADDRESS, _PLUS, _REGISTER, _BLOCK = 0x03, 0x23, 0x90, 0x0B
 _POINTERS, _MEMBER_POINTER = (0x0F, 0x10, 0x42), 0x1F
+_BITS_BEHIND, _BITS = 0x0C, 0x0D
 _INLINED, _LOW, _HIGH, _CALL_FILE, _CALL_LINE = 0x1D, 0x11, 0x12, 0x58, 0x59
 PADDING = "padding behind "
 _MAX_TYPE_DEPTH = 16
@@ -166,29 +166,25 @@ class LocalVariables:
             if v.bytes >= self.largest.get(place[:2], v).bytes:
                 self.largest[place[:2]] = v
 
-        lists = _LocationLists(sections.get(".debug_loc", ""))
+        self.lists = _LocationLists(sections.get(".debug_loc", ""))
         for block in self.types.values():
             around = block.values.get(_LOW), block.values.get(_HIGH)
             if block.tag == _BLOCK and isinstance(around[0], str) and isinstance(around[1], str):
-                self.of_blocks += self._of_block(block, around[0], around[1], lists)
+                self.of_blocks += self._of_block(block, around[0], around[1])
 
-    def _of_block(
-        self, block: _Entry, start: str, end: str, lists: _LocationLists
-    ) -> Iterator[BlockVariable]:
+    def _of_block(self, block: _Entry, start: str, end: str) -> Iterator[BlockVariable]:
         for entry in block.children:
             place = entry.values.get(_LOCATION)
             if entry.tag == _VARIABLE and isinstance(place, tuple):
                 origin = self.types.get(entry.number(_ORIGIN), entry)
                 yield BlockVariable(start, end, *place, self.size(origin.number(_TYPE), 0))
             elif entry.tag == _VARIABLE and isinstance(place, str):
-                yield BlockVariable(start, end, registers=lists.at(place))
+                yield BlockVariable(start, end, registers=self.lists.at(place))
 
     def at(self, frame: str, offset: int) -> LocalVariable | None:
         """The variable at a byte of a frame."""
-        return next(
-            (v for v in self.variables if v.frame == frame and 0 <= offset - v.offset < v.bytes),
-            None,
-        )
+        own = (v for v in self.variables if v.frame == frame and 0 <= offset - v.offset < v.bytes)
+        return next(own, None)
 
     def element(self, v: LocalVariable, offset: int) -> str:
         """The element or member at a byte of the frame, such as `acc[2]` or `p.y`.
@@ -240,10 +236,7 @@ class LocalVariables:
         if entry is None or depth > _MAX_TYPE_DEPTH or entry.tag == _MEMBER_POINTER:
             return 0
         if entry.tag == _ARRAY:
-            whole = self.size(entry.number(_TYPE), depth + 1)
-            for count in _counts(entry):
-                whole *= count
-            return whole
+            return self.size(entry.number(_TYPE), depth + 1) * prod(_counts(entry))
         if entry.tag in _POINTERS:
             return 8
         return entry.number(_SIZE) or self.size(entry.number(_TYPE), depth + 1)
@@ -277,7 +270,9 @@ class LocalVariables:
         members = [m for m in entry.children if m.tag == _MEMBER and m.number(_OFFSET) <= offset]
         if entry.tag not in _AGGREGATES or not members or members[-1].name.startswith("__"):
             return ""
-        member = members[-1]
+        member, fields = members[-1], [m.name for m in members if _has_bits(m, offset)]
+        if fields:
+            return "." + " or .".join(fields)
         size = self.size(member.number(_TYPE), depth + 1)
         if size and offset - member.number(_OFFSET) >= size:
             return f".{member.name}+"
@@ -305,6 +300,13 @@ class _LocationLists:
                 out.append((start, end, text))
             section.at = behind
         return tuple(out)
+
+
+def _has_bits(member: _Entry, offset: int) -> bool:
+    """Whether a member is a bit-field with bits in a byte of its object."""
+    bits, unit = member.number(_BITS), member.number(_OFFSET) + member.number(_SIZE)
+    first = 8 * unit - member.number(_BITS_BEHIND) - bits
+    return bits > 0 and first < 8 * offset + 8 and 8 * offset < first + bits
 
 
 def _counts(array: _Entry) -> list[int]:

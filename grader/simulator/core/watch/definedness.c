@@ -338,7 +338,7 @@ static u64 local_bits(const Defined *d, u32 at, u32 bytes, u32 l, u32 *from) {
   for (u32 k = 0; k < bytes; k++) {
     u64 byte = at + k >= d->room ? 0 : d->lanes[at + k] >> l & 1 ? 255 : d->have ? d->have[(at + k) * LANES + l] : 0;
     have |= byte << BYTE * k;
-    if (byte != 255 && !*from) *from = d->origin && at + k < d->room && d->origin[at + k] ? d->origin[at + k] : at + 1;
+    if (byte != 255 && !*from) *from = d->origin && at + k < d->room && d->origin[at + k] ? d->origin[at + k] : at + k + 1;
   }
   return have;
 }
