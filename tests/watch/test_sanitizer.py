@@ -100,6 +100,9 @@ CLAIMS: dict[str, Callable[[str, str], bool]] = {
     "racecheck takes a bulk copy": lambda name, text: (
         "cp.async.bulk" in text and theirs(name) == {"racecheck"}
     ),
+    "racecheck does not check what the async": lambda name, text: (
+        "bulk" in text and is_shared(text) and not theirs(name)
+    ),
     "synccheck does not count": lambda name, text: (
         "expect_tx" in text and "barrier-divergence" in text
     ),
