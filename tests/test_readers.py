@@ -229,6 +229,7 @@ ELSEWHERE = {
     "reports/explain/explanation.py:explain_launch": "calls source_lines",
     "simulator/counters.py:access_table": "passes the source on to SourceVariables",
     "simulator/diagnose/kernel_code.py:kernel_code": "passes the source on to SourceVariables",
+    "simulator/diagnose/kernel_code.py:indexes": "of at most 1,000 letters of a line",
     "gpu/functions.py:kernel_of": "passes a kernel's name to the driver",
     "gpu/functions.py:get_function": "passes a kernel's name to the driver",
     "simulator/ptx/parser.py:moved_to": "called by parse",
