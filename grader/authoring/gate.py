@@ -64,8 +64,8 @@ def check_labs(
     """Evaluate every requirement of each lab, and yield the results in order.
 
     A fault of the lab is a result that does not hold. `options.threads` requirements and mutants
-    are evaluated in parallel (None: one per core). The next lab starts behind the mutants of the
-    one before, so that no core waits for the last of them.
+    are evaluated in parallel (None: see `parallel_jobs`). The next lab starts behind the mutants of
+    the one before, so that no core waits for the last of them.
 
     Args:
         folders: The labs with their solutions.

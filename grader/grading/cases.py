@@ -72,9 +72,10 @@ class RunOptions:
     def parallel_jobs(self) -> int:
         """How many submissions to grade in parallel, each with one thread of the simulator.
 
-        Launches on a GPU take turns by its lock; the rest of the work runs in parallel.
+        Launches on a GPU take turns by its lock; the rest of the work runs in parallel. One more
+        than the machine has cores: between its child processes, each leaves a core idle.
         """
-        return self.threads or os.cpu_count() or 1
+        return self.threads or (os.cpu_count() or 1) + 1
 
 
 def select_cases(

@@ -40,6 +40,17 @@ extern "C" __global__ void backwards(float *y) {
   y[threadIdx.x] = s + 0 * total(guard, guard + 2);
 }
 
+// kernel backwards_alone grid 1 block 32
+// in x int32 = np.arange(32) * 7 % 32
+// out y int32 = [sum(x[(t + k) % 32] for k in range(8)) for t in range(32)]
+// the same of the first variable of the stack: the pointer that ends before it does not wrap around
+extern "C" __global__ void backwards_alone(const int *x, int *y) {
+  int m[4][2], s = 0;
+  for (int i = 0; i < 8; ++i) m[i / 2][i % 2] = x[(threadIdx.x + i) & 31];
+  for (int *p = &m[3][1]; p >= &m[0][0]; p--) s += *p;
+  y[threadIdx.x] = s;
+}
+
 // kernel from_one grid 1 block 32
 // out y float32 = np.full(32, 1 + 2 + 3 + 4)
 // arrays that count from 1

@@ -230,8 +230,8 @@ def study(
 ) -> ExplainedResults:
     """Grade every mutant of the solution, and apply the author's reasons for survivors.
 
-    `options.threads` mutants are graded in parallel (None: one per core). Raises LabFault and
-    MachineFault.
+    `options.threads` mutants are graded in parallel (None: see `parallel_jobs`). Raises LabFault
+    and MachineFault.
     """
     with canceled_pool(options.parallel_jobs) as pool:
         return finish_study(start_study(lab, solution, options, pool), announce)

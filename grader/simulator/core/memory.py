@@ -268,7 +268,7 @@ class Loader:
         images = _images(launch, pointers)
         params = self._parameters(launch, pointers)
         places = {b.name: address_of(n) for n, b in enumerate(buffers) if b.argument is None}
-        places |= self.image.local_places
+        places |= {name: c.LOCAL_START + at for name, at in self.image.local_places.items()}
         places |= {v.name: v.offset for v in reversed(window.variables)}
         try:
             bank = self.image.constants.fill(

@@ -29,6 +29,9 @@ enum { LANES = 32, MAX_BLOCK_THREADS = 1024, MAX_WARPS = 32, MAX_BARRIERS = 16 }
  * address that is out of its bounds still identifies it. */
 #define SHARED_BASE 0x020000000000ull
 #define LOCAL_BASE 0x030000000000ull
+/* Where a thread's stack begins in its local memory. A pointer that leaves the first variable downward is still
+ * below it, as on a GPU, whose stack begins at the memory's end. */
+#define LOCAL_START 0x10000u
 #define PARAM_BASE 0x040000000000ull
 #define WINDOW (1ull << 32)
 /* The generic address of a local variable names its owner above OWNER_SHIFT: the thread, and the low bits

@@ -49,7 +49,7 @@ static inline Region region_of(const Warp *w, u32 space, u64 at) {
   if (space == LOCAL || is_local(at)) {
     const Frame *f = &w->frame[w->top];
     u32 stack = f->local + n->function[f->function].local;
-    return (Region){LOCAL, space == LOCAL ? 0 : LOCAL_BASE, stack, w->local, NULL};
+    return (Region){LOCAL, (space == LOCAL ? 0 : LOCAL_BASE) + LOCAL_START, stack, w->local, NULL};
   }
   if (space == PARAM || at - PARAM_BASE < WINDOW)
     return (Region){PARAM, space == PARAM ? 0 : PARAM_BASE, n->param_bytes, (u8 *)n->params, NULL};

@@ -275,7 +275,7 @@ static bool one_address(const Warp *w, const Insn *i, u32 first) {
 static Places places_of(const Warp *w, const Insn *i) {
   u32 first = (u32)__builtin_ctz(w->mask);
   Region r = region_of(w, LOCAL, 0);
-  u64 base = i->space == LOCAL ? 0 : LOCAL_BASE, most = r.size - i->size;
+  u64 base = (i->space == LOCAL ? 0 : LOCAL_BASE) + LOCAL_START, most = r.size - i->size;
   Places found = {.lanes = 0, .same = one_address(w, i, first)};
   if (r.size < i->size) return found;
   for (u32 m = found.same ? 1u << first : w->mask; m; m &= m - 1) {

@@ -72,7 +72,7 @@ void ptx_shadow_object(Warp *w, const Insn *i) {
   for (u32 m = w->mask; m; m &= m - 1) {
     u32 l = first_lane(m), number = variable_of(p[l]);
     if (!number || p[l] << (64 - OWNER_SHIFT) == right) continue;
-    s64 at = (s64)(without_owner(p[l] + (u64)i->imm) - LOCAL_BASE), far = INT64_MAX;
+    s64 at = (s64)(without_owner(p[l] + (u64)i->imm) - LOCAL_BASE - LOCAL_START), far = INT64_MAX;
     const Frame *f = nearest(w, number, at, i->size, &far);
     if (!far) right = p[l] << (64 - OWNER_SHIFT);
     if (!far || !f) continue;

@@ -45,7 +45,7 @@ static inline bool narrow_offsets(const Warp *w, const Insn *i, u64 size, u32 by
 /* The same of the threads' own local variables. */
 static inline bool own_offsets(const Warp *w, const Insn *i, u64 size, u32 bytes, u32 first, u32 *offset) {
   const u64 *p = SRC(u64, i->a);
-  u64 add = (u64)i->imm - LOCAL_BASE, fill = p[first] - owner_of(w, first), any = 0;
+  u64 add = (u64)i->imm - LOCAL_BASE - LOCAL_START, fill = p[first] - owner_of(w, first), any = 0;
   u32 most = 0;
   EACH_LANE {
     u64 x = ((w->lane[l] ? p[l] - owner_of(w, (u32)l) : fill) & ~VARIABLE_BITS) + add;
@@ -78,6 +78,7 @@ static inline bool all_inside(const Warp *w, const Insn *i, u32 bytes, u32 flags
   if (r->space == GENERIC || r->size < bytes || r->size > UINT32_MAX) return false;
   if (flags & STORE && (r->space == CONST || r->space == PARAM)) return false;
   if (start & LOCAL_MARK) return own_offsets(w, i, r->size, bytes, first, offset);
+  if (i->mode == 4 && r->base) return false;
   return i->mode == 4 ? narrow_offsets(w, i, r->size, bytes, first, offset)
                       : wide_offsets(w, i, r->base, r->size, bytes, first, offset);
 }

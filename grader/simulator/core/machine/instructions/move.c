@@ -41,8 +41,8 @@ OP1(unpack_2_4x16, u16, u64, a >> 32)
 OP1(unpack_3_4x16, u16, u64, a >> 48)
 
 /* The address of a function's own local variable: its stack frame's, and the variable's place. */
-OP1(local_address_b32, u32, u32, a + w->frame[w->top].local + (u32)i->imm)
-OP1(local_address_b64, u64, u64, a + w->frame[w->top].local + (u64)i->imm)
+OP1(local_address_b32, u32, u32, a + LOCAL_START + w->frame[w->top].local + (u32)i->imm)
+OP1(local_address_b64, u64, u64, a + LOCAL_START + w->frame[w->top].local + (u64)i->imm)
 
 /* cvta: a window's base is added or taken off; the null pointer stays null. */
 OP1(cvta_shared_u64, u64, u64, a + SHARED_BASE)
