@@ -13,7 +13,7 @@ FLAGS := $(filter avx2 fma bmi1 bmi2 abm f16c,$(shell grep -m1 '^flags' /proc/cp
 LIBRARY := grader/simulator/$(if $(filter 6,$(words $(FLAGS))),_core_v3,_core).so
 # Labs and mypy run beside them, so that a core is seldom idle; each process finds all tests and has
 # templates, servers and caches of its own, ten seconds of processor time.
-PROCESSES ?= $(shell echo $$((2 * $$(nproc))))
+PROCESSES ?= $(shell echo $$(($$(nproc) + 1)))
 CORE := $(wildcard $(foreach depth,* */* */*/*,$(addprefix grader/simulator/core/$(depth),.c .h)))
 TEST_FILES := $(shell find tests -name '*.py' 2>/dev/null)
 LABS := $(notdir $(patsubst %/lab.yaml,%,$(wildcard labs/*/lab.yaml)))
@@ -78,7 +78,7 @@ check-labs: bytecode
 
 announce-test:
 	@echo 'make test runs ruff, mypy, grader labs check (mutants of two labs) and pytest with'
-	@echo '$(PROCESSES) processes; PROCESSES=N sets another number. This takes about 11 minutes with 2 cores.'
+	@echo '$(PROCESSES) processes; PROCESSES=N sets another number. This takes about 10 minutes with 2 cores.'
 	@missing=$$(sh tests/missing_programs.sh); [ -z "$$missing" ] || { \
 	  echo 'Some tests need programs that are not installed; they will fail or be skipped.'; \
 	  echo "  Debian, Ubuntu: sudo apt-get install $$missing"; }
