@@ -17,7 +17,7 @@ out.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from math import prod
 
@@ -197,24 +197,33 @@ def order_findings(
 def _differences(
     usual: Raw, other: Raw, launch: Launch, names: tuple[str, ...]
 ) -> list[tuple[int, Finding]]:
-    out = []
+    return [(k, _finding(name, a, b)) for k, name, a, b in _changed(usual, other, launch, names)]
+
+
+def _changed(
+    usual: Raw, other: Raw, launch: Launch, names: tuple[str, ...]
+) -> Iterator[tuple[int, str, NDArray[np.generic], NDArray[np.generic]]]:
+    """The array arguments whose bytes differ: their numbers and names, and both contents."""
     for a, b in zip(usual.buffers, other.buffers, strict=False):
         if a.argument is None or np.array_equal(a.data, b.data):
             continue
         array = launch.args[a.argument]
         if isinstance(array, Array):
             name = names[a.argument] if a.argument < len(names) else array.name
-            out.append(
-                (a.argument, _finding(name, a.data.view(array.dtype), b.data.view(array.dtype)))
-            )
-    return out
+            yield a.argument, name, a.data.view(array.dtype), b.data.view(array.dtype)
 
 
-def _finding(name: str, a: NDArray[np.generic], b: NDArray[np.generic]) -> Finding:
-    differ = a != b
+def _differing(a: NDArray[np.generic], b: NDArray[np.generic]) -> NDArray[np.bool_]:
+    """Which elements differ; two that are not numbers are alike."""
+    differ: NDArray[np.bool_] = a != b
     if np.issubdtype(a.dtype, np.floating):
         both_nan = np.isnan(a.astype(np.float64)) & np.isnan(b.astype(np.float64))
         differ &= ~both_nan
+    return differ
+
+
+def _finding(name: str, a: NDArray[np.generic], b: NDArray[np.generic]) -> Finding:
+    differ = _differing(a, b)
     count = int(np.count_nonzero(differ))
     first = int(np.argmax(differ))
     what = (
@@ -249,14 +258,10 @@ def _relative(a: NDArray[np.generic], b: NDArray[np.generic]) -> float:
 
 def output_difference(usual: Raw, other: Raw, launch: Launch, names: tuple[str, ...]) -> str:
     """The first element of an output that differs by more than rounding, in words, or ""."""
-    for a, b in zip(usual.buffers, other.buffers, strict=False):
-        array = None if a.argument is None else launch.args[a.argument]
-        if not isinstance(array, Array) or not array.read_back or a.argument is None:
-            continue
-        x, y = a.data.view(array.dtype), b.data.view(array.dtype)
-        finding = _finding("", x, y)
-        if finding.count and finding.severity != "info":
-            name = names[a.argument] if a.argument < len(names) else array.name
-            at = int(np.argmax(x != y))
-            return f"`{name}[{at}]` is {y[at]} instead of {x[at]}"
+    for number, name, a, b in _changed(usual, other, launch, names):
+        array, finding = launch.args[number], _finding(name, a, b)
+        is_output = isinstance(array, Array) and array.read_back
+        if is_output and finding.count and finding.severity != "info":
+            at = int(np.argmax(_differing(a, b)))
+            return f"`{name}[{at}]` is {b[at]} instead of {a[at]}"
     return ""

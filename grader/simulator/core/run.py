@@ -245,8 +245,10 @@ class Machine:
         if proof is not None:
             _set_proof(n, proof)
         n.chosen = chosen.ctypes.data if chosen.size else None
-        stale = np.isin(np.arange(len(self.image.ops)), list(limits.stale)).astype(np.uint8)
-        n.stale = stale.ctypes.data if limits.stale else None
+        if limits.stale:
+            stale = np.zeros(len(self.image.ops), np.uint8)
+            stale[list(limits.stale)] = 1
+            n.stale = stale.ctypes.data
         n.global_shift, n.ordered, n.leaps = shift, ordered, leaps
         if count and limits.measures is not None:
             n.work = results.work.ctypes.data

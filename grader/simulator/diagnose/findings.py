@@ -198,16 +198,17 @@ class Explainer:
 
     def _stored(self, function: int, offset: int) -> Target | None:
         """The local variable at a byte of a function's frame, if the debug sections name it."""
-        for frame, start in self.image.functions[function].local_offsets.items():
-            if (v := self.code.locals.at(frame, offset - start)) is not None:
-                element = self.code.locals.element(v, offset - start)
-                kind = self.code.variables.uninitialized_type(v.name, v.line)
-                constructor = self.code.classes.constructor_of(kind) if kind else None
-                known = constructor == ""
-                declaration = initialized_declaration(v.name, kind, v.extent) if known else ""
-                hint = f"Set it in the constructor of `{constructor}`." if constructor else ""
-                return Target("local", v.name, element, declaration, offset, v.bytes, hint)
-        return None
+        found = self.code.local_at(function, offset)
+        if found is None:
+            return None
+        v, at = found
+        element = self.code.locals.element(v, at)
+        kind = self.code.variables.uninitialized_type(v.name, v.line)
+        constructor = self.code.classes.constructor_of(kind) if kind else None
+        known = constructor == ""
+        declaration = initialized_declaration(v.name, kind, v.extent) if known else ""
+        hint = f"Set it in the constructor of `{constructor}`." if constructor else ""
+        return Target("local", v.name, element, declaration, offset, v.bytes, hint)
 
     def shared(self, offset: int, pc: int | None = None) -> Target:
         """The shared variable at an offset of the window, or the nearest one before it.

@@ -26,7 +26,7 @@ from grader.simulator.diagnose.variables import (
     SourceVariables,
     indexed_variable,
 )
-from grader.simulator.ptx.debug_info import LocalVariables
+from grader.simulator.ptx.debug_info import LocalVariable, LocalVariables
 
 if TYPE_CHECKING:
     from grader.compile.syntax import Node, Tree
@@ -169,17 +169,25 @@ class KernelCode:
             self._indexed[pc] = indexed_variable(image.instructions, image.owner, pc, names)
         return self._indexed[pc]
 
+    def local_at(self, function: int, offset: int) -> tuple[LocalVariable, int] | None:
+        """The variable at a byte of a function's frame, and the byte's place in its own frame."""
+        for frame, start in self.image.functions[function].local_offsets.items():
+            if (v := self.locals.at(frame, offset - start)) is not None:
+                return v, offset - start
+        return None
+
     def local_array(self, function: int, start: int, offset: int) -> Target:
         """The local variable at `start` of a function's frame, with an element outside it."""
-        for frame, first in self.image.functions[function].local_offsets.items():
-            if (v := self.locals.at(frame, start - first)) is not None:
-                dims = tuple(map(int, re.findall(r"\d+", v.extent))) or (1,)
-                shape = Shape(dims, max(v.bytes // prod(dims), 1))
-                element = v.name + (shape.index(offset - start) if v.extent else "")
-                extent = f"{' x '.join(map(str, shape.dims))} elements of {shape.element} bytes"
-                extent = extent if v.extent else f"{v.bytes} byte{'s' * (v.bytes > 1)}"
-                return Target("local", v.name, element, extent, offset - start, v.bytes)
-        return Target("local", "", "", "", offset, 0)
+        found = self.local_at(function, start)
+        if found is None:
+            return Target("local", "", "", "", offset, 0)
+        v, _ = found
+        dims = tuple(map(int, re.findall(r"\d+", v.extent))) or (1,)
+        shape = Shape(dims, max(v.bytes // prod(dims), 1))
+        element = v.name + (shape.index(offset - start) if v.extent else "")
+        extent = f"{' x '.join(map(str, shape.dims))} elements of {shape.element} bytes"
+        extent = extent if v.extent else f"{v.bytes} byte{'s' * (v.bytes > 1)}"
+        return Target("local", v.name, element, extent, offset - start, v.bytes)
 
     def inner_array(self, function: int, number: int, offset: int) -> Target:
         """An array in a local variable of a function, with an element outside it."""

@@ -60,6 +60,11 @@ static inline Region region_of(const Warp *w, u32 space, u64 at) {
   return (Region){b->readonly ? CONST : GLOBAL, b->base, b->size, b->data, b};
 }
 
+/* The bytes of a region for a lane: local memory is each lane's own. */
+static inline u8 *lane_data(const Warp *w, const Region *r, u32 l) {
+  return r->space == LOCAL ? r->data + (size_t)l * w->local_room : r->data;
+}
+
 /* Whether lanes' addresses are of words around objects of 8 or 16 bits: instructions/part.c. */
 static inline bool has_parts(const u64 *at) {
   u64 any = 0;

@@ -64,7 +64,7 @@ void ptx_atom(Warp *w, const Insn *i) {
     announce_atomic(w, i, &r, offset, bytes);
     for (u32 m = group; m; m &= m - 1) {
       u32 l = (u32)__builtin_ctz(m);
-      u8 *p = r.data + (r.space == LOCAL ? (size_t)l * w->local_room : 0) + offset[l];
+      u8 *p = lane_data(w, &r, l) + offset[l];
       u64 old = 0, b = register_lane(w, i->b, i->width, l), c = op == CAS ? register_lane(w, i->c, i->width, l) : 0;
       memcpy(&old, p, bytes);
       u64 now = updated(op, type, bytes, old, b, c);

@@ -83,10 +83,6 @@ static inline bool all_inside(const Warp *w, const Insn *i, u32 bytes, u32 flags
                       : wide_offsets(w, i, r->base, r->size, bytes, first, offset);
 }
 
-static inline u8 *lane_data(const Warp *w, const Region *r, u32 l) {
-  return r->space == LOCAL ? r->data + (size_t)l * w->local_room : r->data;
-}
-
 /* By size: a memcpy of a variable size would write x in parts, and the read of all of x would wait for
  * them. */
 static inline u64 get_bytes(const u8 *p, u32 size, bool sign) {

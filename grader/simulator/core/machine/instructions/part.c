@@ -58,10 +58,6 @@ static u32 next_parts(Warp *w, const Insn *i, const u64 *at, u32 *left, bool swa
   return group;
 }
 
-static u8 *data_of(const Warp *w, const Region *r, u32 l) {
-  return r->space == LOCAL ? r->data + (size_t)l * w->local_room : r->data;
-}
-
 /* Bytes outside the buffer are 0. */
 static u64 get_word(const Region *r, const u8 *data, u32 offset, u32 bytes) {
   u64 x = 0;
@@ -97,7 +93,7 @@ void load_parts(Warp *w, const Insn *i, u64 *at) {
     if (!is_store(i, &g)) announce_read_part(w, &object, &g.r, g.offset, g.bytes);
     for (u32 m = w->mask; m; m &= m - 1) {
       u32 l = first_lane(m);
-      set_register_lane(w, i->d, i->width, l, get_word(&g.r, data_of(w, &g.r, l), g.word[l], i->size));
+      set_register_lane(w, i->d, i->width, l, get_word(&g.r, lane_data(w, &g.r, l), g.word[l], i->size));
     }
   }
   if (w->mask != whole) set_mask(w, whole);
@@ -122,7 +118,7 @@ static Insn on_object(Warp *w, const Insn *i, const Group *g, u32 l) {
 }
 
 static void swap_word(Warp *w, const Insn *i, const Group *g, u32 l) {
-  u8 *data = data_of(w, &g->r, l);
+  u8 *data = lane_data(w, &g->r, l);
   u32 old = (u32)get_word(&g->r, data, g->word[l], 4), shift = 8 * (g->offset[l] - g->word[l]), offset[LANES];
   Insn object = on_object(w, i, g, l);
   u32 mask = FULL >> (32 - 8 * g->bytes), before = old >> shift & mask;

@@ -28,7 +28,7 @@ static u8 byte_at(Print *p, u64 at) {
   at = without_owner(at);
   Region r = region_of(p->w, GENERIC, at);
   if (r.space != GENERIC && at - r.base < r.size)
-    return (r.space == LOCAL ? r.data + (size_t)p->lane * p->w->local_room : r.data)[at - r.base];
+    return lane_data(p->w, &r, p->lane)[at - r.base];
   if (!p->invalid) announce_invalid(p->w, p->i, p->lane, at, 1, 0);
   p->invalid = true;
   return 0;
