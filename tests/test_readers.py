@@ -119,6 +119,7 @@ PTX_READERS: dict[str, Reader] = {
 LOG_READERS: dict[str, Reader] = {
     "compile/entries.py:resources": entries.resources,
     "compile/diagnostics.py:findings": lambda t: diagnostics.findings(t, "a.cu", "int x;\n" * 9000),
+    "compile/diagnostics.py:subscripts": lambda text: diagnostics.subscripts(text, "a.cu"),
     "compile/diagnostics.py:missing_header": diagnostics.missing_header,
     "compile/diagnostics.py:machine_failure": diagnostics.machine_failure,
     "compile/nvrtc.py:only_unmarked": lambda text: nvrtc.only_unmarked(text, "a.cu"),

@@ -19,6 +19,7 @@ from dataclasses import field, replace
 from grader import dataclass
 from grader.compile.nvrtc import HOST_DATA, HOST_FUNCTION
 from grader.compile.preprocessor import code, directives, line_of
+from grader.compile.program import Subscript
 from grader.faults import StudentFault, did_you_mean
 from grader.launch import Finding, Severity
 
@@ -78,6 +79,7 @@ _UNRESOLVED = re.compile(r"Unresolved extern function '_Z(\d{1,3})(\w+)'")
 _UNUSED = re.compile(
     r'function "(?:<unnamed>::)?(\w+)(?:\(.*\))?" was declared but never referenced'
 )
+_OUT_OF_RANGE = "subscript out of range"
 _AMBIGUOUS = re.compile(r'more than one instance of overloaded function "(\w+)" matches')
 
 
@@ -118,6 +120,8 @@ def findings(
         group, limit = (warnings, MAX_WARNINGS) if is_warning else (errors, MAX_ERRORS)
         if len(group) == limit or (is_warning and entry.file != file):
             continue
+        if is_warning and entry.message == _OUT_OF_RANGE:
+            continue  # it may be in a branch that is never taken: see `subscripts`
         if is_warning and (unused := _UNUSED.match(entry.message)) and unused[1] in launched:
             continue
         if entry.severity == "assembler":
@@ -128,6 +132,21 @@ def findings(
     shown = [e for e in errors if e.line not in garbled or e.message.startswith(_NOT_ASCII)]
     rows = code(text).split("\n") if shown else []
     return (*(e if e.hint else _with_missing_token_hint(e, rows) for e in shown), *warnings)
+
+
+def subscripts(log: str, file: str) -> tuple[Subscript, ...]:
+    """Read where constant subscripts are outside their arrays: at most MAX_WARNINGS places.
+
+    Args:
+        log: The log.
+        file: The name under which the source was compiled.
+    """
+    contexts: dict[tuple[int, int], set[str]] = {}
+    for entry in _entries(log):
+        if entry.message == _OUT_OF_RANGE and entry.file == file and len(contexts) < MAX_WARNINGS:
+            found = _finding(entry, file, "")
+            contexts.setdefault((found.line, found.column), set()).add(found.detail)
+    return tuple(Subscript(*at, len(found - {""})) for at, found in contexts.items())
 
 
 def machine_failure(log: str) -> str:

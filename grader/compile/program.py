@@ -54,6 +54,20 @@ class Kernel:
 
 
 @dataclass(frozen=True)
+class Subscript:
+    """A constant subscript that the compiler knows to be outside its array.
+
+    Attributes:
+        line, column: Where its expression starts, or a negative index, from 1.
+        instances: The instances of a template in which it is outside; 0 in no template.
+    """
+
+    line: int
+    column: int
+    instances: int = 0
+
+
+@dataclass(frozen=True)
 class Program:
     """A compiled `.cu` file.
 
@@ -68,6 +82,7 @@ class Program:
         toolchain: The compiler's release, by tool.
         seconds: How long the compilation took.
         notes: What the grader did to compile it, such as setting host code aside.
+        subscripts: The subscripts that are outside their arrays if they are executed.
     """
 
     file: str
@@ -80,6 +95,7 @@ class Program:
     toolchain: Mapping[str, str] = field(default_factory=dict)
     seconds: float = 0.0
     notes: tuple[str, ...] = ()
+    subscripts: tuple[Subscript, ...] = ()
 
     def kernel(self, name: str) -> Kernel | None:
         """Return the kernel of that name; None when there is none."""

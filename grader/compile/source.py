@@ -31,6 +31,7 @@ from grader.compile.diagnostics import (
     machine_failure,
     missing_header,
     student_fault,
+    subscripts,
     used_host_data,
     with_unknown_headers,
 )
@@ -212,7 +213,8 @@ class _Compilation:
         known = load(self.cache, key)
         how = (variants, self.compiler, self.limits, self.confine)
         reply = known or _compiled(text, self.name, *how)
-        raw = _Raw(_last(reply), reply["variants"]["debug"], reply["names"], reply["host_data"])
+        built = reply["variants"]
+        raw = _Raw([*built.values()][-1], built["debug"], reply["names"], reply["host_data"])
         program: Program | StudentFault
         try:
             program = _program(raw, text, tree, self.name, self.architecture, self.compiler)
@@ -259,6 +261,7 @@ def _variants(architecture: str, compiler: Installation) -> dict[str, list[str]]
     headers = [f"-I{folder}" for folder in (_INCLUDE, *compiler.headers, _INCLUDE / "host")]
     base = ["--std=c++17", "--device-int128", "--pre-include=cuda_runtime.h", *headers]
     base += ["-D_CCCL_META_UNROLL_LIMIT=10"]  # as for nvcc: NVRTC's 16 takes twice as long to read
+    base += ["--diag-warn=175"]  # for diagnostics.subscripts
     virtual = architecture.replace("sm_", "compute_")
     return {
         "debug": ["-G", "-U__CUDACC_DEBUG__", f"-arch={virtual}", *base],
@@ -323,11 +326,6 @@ def _crash_fault(
     return student_fault((error_at(what, name, 0, "", hint=hint),), what)
 
 
-def _last(reply: Any) -> dict[str, Any]:
-    last: dict[str, Any] = list(reply["variants"].values())[-1]
-    return last
-
-
 def _compiler_fault(
     failure: SandboxFailure, name: str, limits: Limits
 ) -> StudentFault | MachineFault:
@@ -371,6 +369,7 @@ def _program(
         architecture=architecture,
         warnings=findings(raw.log, name, text, launched=[d.name for d in declared]),
         toolchain={"nvrtc": compiler.release},
+        subscripts=subscripts(raw.log, name),
     )
 
 

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from grader import dataclass
 from grader.compile.launch_limits import launch_refusal
-from grader.compile.program import Kernel, Parameter, Program
+from grader.compile.program import Kernel, Parameter, Program, Subscript
 from grader.faults import MachineFault
 from grader.launch import (
     Array,
@@ -132,6 +132,7 @@ def unpack_program(row: Mapping[str, Any]) -> Program:
         row["architecture"],
         (),
         row["toolchain"],
+        subscripts=tuple(Subscript(**s) for s in row["subscripts"]),
     )
 
 

@@ -13,7 +13,7 @@ import pytest
 from grader.compile import source as module
 from grader.compile.diagnostics import with_unknown_headers
 from grader.compile.nvrtc import installation
-from grader.compile.program import Program
+from grader.compile.program import Program, Subscript
 from grader.compile.source import architectures, compile_source, toolchain
 from grader.compile.source_text import MAX_BYTES
 from grader.faults import MachineFault, StudentFault
@@ -158,6 +158,14 @@ def test_only_the_first_errors_are_reported() -> None:
         compile_source(f"__global__ void k(int* a) {{\n{body}}}\n".encode(), "lab.cu", cache=None)
     assert len(caught.value.findings) == 20
     assert [f.line for f in caught.value.findings] == list(range(2, 22))
+
+
+def test_a_subscript_outside_its_array_is_told_apart_from_warnings() -> None:
+    source = b"__global__ void k(int *out) {\n    int a[4] = {};\n    if (out[0]) a[4] = 1;\n"
+    source += b"    *out = a[-1] + a[3];\n}\n"
+    program = compile_source(source, "lab.cu", cache=None)
+    assert program.warnings == ()
+    assert program.subscripts == (Subscript(3, 17), Subscript(4, 13))
 
 
 def test_warnings_are_part_of_the_program() -> None:

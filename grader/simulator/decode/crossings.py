@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from grader import dataclass
+from grader.compile.program import Subscript
 from grader.simulator.decode.dataflow import LocalAccesses, maybe_undefined, targets
 from grader.simulator.decode.followed import may_hold, moving, moving_loads
 from grader.simulator.decode.operands import address_or_none, vector
@@ -73,12 +74,14 @@ class Use:
         has_locals: variables in local memory.
         follows: `followed_loads`.
         numbered: of the functions that make addresses of their variables, these variables.
+        subscripts: those that are known to be outside their arrays.
         crossed: parameters and results that may be undefined.
     """
 
     has_locals: bool
     follows: bool
     numbered: Mapping[str, Numbered]
+    subscripts: Sequence[Subscript] = ()
     crossed: frozenset[Crossing] = frozenset()
 
     def handed(self, f: Function, functions: Mapping[str, Function]) -> frozenset[int]:

@@ -64,7 +64,7 @@ from grader.simulator.decode.peephole import (
     written_once,
 )
 from grader.simulator.decode.shadow import Shadows, make_shadows
-from grader.simulator.decode.stack import Numbered, numbered_in
+from grader.simulator.decode.stack import Numbered, numbered_in, subscripts_of
 from grader.simulator.decode.updates import SYNC_SHIFT, USED_SHIFT, WRITES, memory_roles
 from grader.simulator.ptx.debug_info import LocalVariables
 from grader.simulator.ptx.model import (
@@ -118,7 +118,7 @@ class Image:
         waits, runtime: whether a loop waits for a strong read; functions of the runtime it calls.
         refused: by program counter, the instructions of libraries that end a launch: not simulated.
         shadowed: the PTX types of the registers with a shadow; None without shadows.
-        sections: the text of the debug sections.
+        module: the module that it was decoded from.
     """
 
     functions: list[Decoded]
@@ -137,7 +137,7 @@ class Image:
     runtime: set[str] = field(default_factory=set)
     refused: dict[int, str] = field(default_factory=dict)
     shadowed: list[str] | None = None
-    sections: dict[str, str] = field(default_factory=dict)
+    module: Module = field(default_factory=Module)
 
 
 MAX_STACK = 512 << 10
@@ -165,13 +165,13 @@ def decode(
     if entry is None or not entry.entry or not entry.has_body:
         raise PtxError(f"the PTX has no kernel {kernel}")
     image = Image([], ConstantBank(), [], [], [], [], 0, {}, {}, False, False)
-    image.shadowed, image.sections = [] if definedness else None, module.sections
+    image.shadowed, image.module = [] if definedness else None, module
     functions = with_source_lines(module, kernel)
     names = reachable_functions(functions, module.variables, kernel)
-    has_locals = has_local(functions[name] for name in names)
+    own = [functions[name] for name in names]
     variables = LocalVariables(module.sections) if definedness else None
-    follows = definedness and any(followed_loads(functions[name]) for name in names)
-    use = Use(has_locals, follows, numbered_in([functions[n] for n in names], variables))
+    follows = definedness and any(map(followed_loads, own))
+    use = Use(has_local(own), follows, numbered_in(own, variables), subscripts_of(module, kernel))
     use = with_crossings(use, names, functions, module.variables) if definedness else use
     for number, name in enumerate(names):
         decoder = _Decoder(functions, image, number, known, use, variables, passes)

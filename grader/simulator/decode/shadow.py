@@ -54,14 +54,14 @@ from grader.simulator.decode.memory import (
     space_of,
 )
 from grader.simulator.decode.operands import Operands, address, vector
-from grader.simulator.decode.stack import bound_checks, printed_stores
+from grader.simulator.decode.stack import bound_checks, is_watched, printed_stores, subscript_check
 from grader.simulator.ptx.constants import integer
 from grader.simulator.ptx.debug_info import LocalVariables
 from grader.simulator.ptx.model import TYPE_BYTES, Function, Instruction
 
 _REGISTER = re.compile(r"[$%A-Za-z_][$%\w@]*")
 _GUARDED = frozenset(f"shadow_{n}" for n in ("load", "store", "stored", "take", "give", "bits"))
-_GUARDED |= frozenset(f"shadow_{n}" for n in ("pack", "unpack", "object", "index"))
+_GUARDED |= frozenset(f"shadow_{n}" for n in ("pack", "unpack", "object", "index", "subscript"))
 """The shadow instructions with guards of their own; the others have it among their operands."""
 
 _TABLE, _LEFT, _RIGHT, _RIGHT_SIGNED, _FIELD, _FIELD_SIGNED, _INSERT, _CONVERT = range(8)
@@ -147,7 +147,7 @@ class Shadows:
         self.scratch = self.allocate(bits=False)
         self.copies, self.using = copy_groups(f, self.at), using_stores(f)
         self.numbered, self.own_variables = use.numbered, use.numbered_in(f)
-        self.printed = printed_stores(f, variables)
+        self.subscripts, self.printed = use.subscripts, printed_stores(f, variables)
         self.begin = beginnings(f, variables)
 
     def allocate(self, *, bits: bool) -> int:
@@ -163,6 +163,8 @@ class Shadows:
         insns = list(self.checks(i, used))
         if id(i) in self.accesses and self.numbered:
             insns += bound_checks(i, self.o, self.own_variables)
+        if self.subscripts and is_watched(i, self.subscripts):
+            insns.append(subscript_check(i))
         if id(i) in self.accesses or id(i) in self.from_memory:
             insns += self.local_access(i)
         elif id(i) in self.handed:

@@ -17,12 +17,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field
 
 from grader import dataclass
+from grader.compile.program import Subscript
 from grader.simulator.decode.dataflow import targets
 from grader.simulator.decode.instructions import Insn
-from grader.simulator.decode.memory import GENERIC, base_of, space_of
+from grader.simulator.decode.memory import GENERIC, PARAM, base_of, space_of
 from grader.simulator.decode.operands import Operands, address_or_none, vector
 from grader.simulator.ptx.debug_info import InnerArray, LocalVariable, LocalVariables
-from grader.simulator.ptx.model import TYPE_BYTES, Function, Instruction
+from grader.simulator.ptx.model import TYPE_BYTES, Function, Instruction, Module
 
 _NAME = re.compile(r"[$%A-Za-z_][$%\w@]*")
 _NUMBER, _SIGNED = re.compile(r"\d{1,9}"), re.compile(r"-?\d{1,9}")
@@ -124,6 +125,39 @@ def bound_checks(i: Instruction, o: Operands, own: Numbered) -> Iterator[Insn]:
         insn = Insn("shadow_index", a=o.source(x.register, 8), b=limit, c=number, imm=x.add)
         insn.size, insn.flag = x.bytes, store
         yield insn
+
+
+def subscripts_of(module: Module, kernel: str) -> tuple[Subscript, ...]:
+    """The subscripts of a module that are outside their arrays wherever they are executed.
+
+    One of a template is left out where another function has its line, too: it may be an instance
+    that the subscript is inside in.
+    """
+    files = {i.location.file for i in module.functions[kernel].body if i.location.line}
+    lines = [
+        {i.location.line for i in f.body if i.location.file in files}
+        for f in (module.functions.values() if module.subscripts else ())
+    ]
+    return tuple(
+        s
+        for s in module.subscripts
+        if not s.instances or sum(s.line in own for own in lines) == s.instances
+    )
+
+
+def is_watched(i: Instruction, subscripts: Sequence[Subscript]) -> bool:
+    """Whether an instruction is an access in a line with a subscript outside its array."""
+    parts = i.op.split(".")
+    head, own = parts[0] in ("ld", "st", "atom", "red"), not (i.via or i.library)
+    own &= head and space_of(parts) != PARAM
+    return own and any(s.line == i.location.line for s in subscripts)
+
+
+def subscript_check(i: Instruction) -> Insn:
+    """The report that a watched access is executed."""
+    store = i.op.startswith("st")
+    size = TYPE_BYTES[i.op.split(".")[-1]] * len(vector(i.operands[1 - store]))
+    return Insn("shadow_subscript", size=size, flag=_STORE * store)
 
 
 def _numbered(f: Function, variables: LocalVariables, before: int) -> Numbered:

@@ -19,7 +19,14 @@ from grader.simulator.core import bindings as c
 from grader.simulator.decode.module import Image
 from grader.simulator.diagnose.confirmation import Confirmation
 from grader.simulator.diagnose.places import Branches
-from grader.simulator.diagnose.races import INNER_ARRAY, ProgramOrder, Report, Target
+from grader.simulator.diagnose.races import (
+    INNER_ARRAY,
+    KNOWN_OUTSIDE,
+    ProgramOrder,
+    Report,
+    Target,
+)
+from grader.simulator.diagnose.subscripts import with_known_subscripts
 from grader.simulator.diagnose.variables import (
     TYPE_SIZES,
     Shape,
@@ -129,7 +136,7 @@ class KernelCode:
     @cached_property
     def locals(self) -> LocalVariables:
         """The local variables that the module's debug sections describe."""
-        return LocalVariables(self.image.sections)
+        return LocalVariables(self.image.module.sections)
 
     @cached_property
     def classes(self) -> Classes:
@@ -204,13 +211,15 @@ class KernelCode:
 
         Also those of an access that leaves the whole variable, which has a report of its own.
         """
+        if any(r.has(KNOWN_OUTSIDE) for r in reports):
+            reports = with_known_subscripts(reports, self.image, self.variables)
         beyond = {r.pc for r in reports if r.kind == c.INVALID and not r.has(INNER_ARRAY)}
 
         def stays(r: Report) -> bool:
             text = "".join(self.lines[r.line - 1 : r.line])[:_MOST_LETTERS]
             return r.pc not in beyond and indexes(text, r.target.name)
 
-        return [r for r in reports if not r.has(INNER_ARRAY) or stays(r)]
+        return [r for r in reports if not r.has(INNER_ARRAY) or r.has(KNOWN_OUTSIDE) or stays(r)]
 
 
 def indexes(text: str, path: str) -> bool:

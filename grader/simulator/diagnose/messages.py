@@ -17,6 +17,7 @@ from grader.simulator.diagnose.races import (
     FOREIGN_SHARED,
     FREED,
     INNER_ARRAY,
+    KNOWN_OUTSIDE,
     MISALIGNED,
     ODD_SIZE,
     OTHER_ATOMIC,
@@ -49,7 +50,10 @@ def memory_finding(r: Report, *, in_loop: bool = False, sign_hint: str = "") -> 
     if r.kind == c.UNINIT:
         return _uninitialized(r)
     own = access_word(r.has(STORE), r.has(ATOMIC))
-    what, hint = _invalid(r, own, in_loop, sign_hint)
+    if r.has(KNOWN_OUTSIDE):
+        what, hint = _known_outside(r, own)
+    else:
+        what, hint = _invalid(r, own, in_loop, sign_hint)
     return Finding(
         "invalid-access",
         "info" if r.has(INNER_ARRAY) else "error",
@@ -216,6 +220,17 @@ def _invalid(r: Report, own: str, in_loop: bool, sign_hint: str) -> tuple[str, s
     bounds += f" {sign_hint}" if sign_hint and t.offset < 0 else ""
     what = f"out-of-bounds {own} of {bytes_} at `{t.element}`, {where} {t.space} {whole}"
     return what, t.size_hint or bounds
+
+
+def _known_outside(r: Report, own: str) -> tuple[str, str]:
+    """The message and the hint of a constant subscript."""
+    t = r.target
+    place = f"`{t.element}`" if t.element else "a constant subscript"
+    why = f", which is not in {t.space} `{t.name}` ({t.extent})" if t.extent else ""
+    if r.has(INNER_ARRAY):
+        why = ", which leaves a row or a member of the variable" if t.element else ""
+    what = f"out-of-bounds {own} of {_plural(r.bytes, 'byte')} at {place}{why}"
+    return what, "Correct the constant subscript, or make the array larger."
 
 
 def _unknown_memory(r: Report, own: str) -> tuple[str, str]:

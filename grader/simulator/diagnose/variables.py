@@ -191,7 +191,7 @@ class SourceVariables:
             None when it is not certain: the product of the dimensions must give that size.
         """
         for declared in self._declared.get(name, ()):
-            dims = [self._number(text, 0) for text in declared.dims]
+            dims = [self.number(text) for text in declared.dims]
             known = [d for d in dims if d is not None and d > 0]
             if not known or len(known) != len(dims):
                 continue
@@ -199,6 +199,15 @@ class SourceVariables:
             if size and size % count == 0 and size // count in (1, 2, 4, 8, 16):
                 return Shape(tuple(known), size // count)
         return None
+
+    def array_at(self, name: str, at: int) -> tuple[str, tuple[int | None, ...]]:
+        """The space and the dimensions of the array that a name at a node stands for; else none."""
+        scopes = (d for d in self._declared.get(name, ()) if d.first < at < (d.end or at + 1))
+        found = max((d for d in scopes if d.dims), key=lambda d: d.first, default=None)
+        if found is None:
+            return "", ()
+        space = "shared" if found.is_shared else "local" if found.end else "global"
+        return space, tuple(map(self.number, found.dims))
 
     def element_bytes(self, name: str) -> int:
         """Return the bytes of an element of the array of this name; 0 if unknown."""
@@ -255,18 +264,18 @@ class SourceVariables:
             return None
         return UninitializedLocal(name, found.type)
 
-    def _number(self, text: str, depth: int) -> int | None:
-        """The value of an integer constant expression; None for any other text."""
-        if not text or len(text) > MAX_LENGTH or depth > _MAX_DEPTH:
+    def number(self, expression: str, depth: int = 0) -> int | None:
+        """The value of an integer constant expression; None for any other expression."""
+        if not expression or len(expression) > MAX_LENGTH or depth > _MAX_DEPTH:
             return None
-        values = {name: self._constant(name, depth) for name in _WORD.findall(text)}
-        return _evaluated(text, {name: v for name, v in values.items() if v is not None})
+        values = {name: self._constant(name, depth) for name in _WORD.findall(expression)}
+        return _evaluated(expression, {name: v for name, v in values.items() if v is not None})
 
     def _constant(self, name: str, depth: int) -> int | None:
         """The value of a macro or constant; None when it is no integer."""
         if name not in self._values:
             self._values[name] = None  # a name that is defined by itself has no value
-            self._values[name] = self._number(self._texts.get(name, ""), depth + 1)
+            self._values[name] = self.number(self._texts.get(name, ""), depth + 1)
         return self._values[name]
 
 

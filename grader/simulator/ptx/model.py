@@ -7,6 +7,7 @@ import re
 from dataclasses import field
 
 from grader import dataclass
+from grader.compile.program import Subscript
 
 
 class PtxError(Exception):
@@ -119,13 +120,19 @@ class Function:
 
 @dataclass(slots=True)
 class Module:
-    """A parsed PTX module; `sections` has the text of its debug sections by name."""
+    """A parsed PTX module.
+
+    Attributes:
+        sections: the text of its debug sections by name.
+        subscripts: what the compiler said of the source: see `Subscript`.
+    """
 
     files: dict[int, str] = field(default_factory=dict)
     variables: list[Variable] = field(default_factory=list)
     functions: dict[str, Function] = field(default_factory=dict)
     target: str = ""
     sections: dict[str, str] = field(default_factory=dict)
+    subscripts: tuple[Subscript, ...] = ()
 
 
 _ITEM = re.compile(r"(?:\.b8[ \t]+\d{1,3}(?:,\d{1,3})*[ \t]*\n)+|\.b(8|16|32|64)\s+([^\n]*)")

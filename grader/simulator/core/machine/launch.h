@@ -177,6 +177,7 @@ enum { SAME_VALUE = 1, SAME_INSTRUCTION = 2, WITHIN_WARP = 4, ACROSS_BLOCKS = 8,
        FAILED_SWAP = 1 << 26, /* of a lost update: the thread's own is lost, by a compare-and-swap */
        FOREIGN_SHARED = 1 << 27,
        NO_PROXY_FENCE = 1 << 29, /* of a bulk copy of what an ordinary store wrote */
+       KNOWN_OUTSIDE = 1 << 25, /* of an access in a line with a subscript that the compiler knows to be outside */
        INNER_ARRAY = 1 << 28, /* an access that leaves a member or a row of a variable, perhaps on purpose */
        ODD_SIZE = 8388608, IN_LIBRARY = 16777216 }; /* of an asynchronous copy; 1 << 22 is diagnose/races.py's PASSED_BY */
 

@@ -26,7 +26,7 @@ static u32 hash_of(const Report *r) {
 }
 
 static void stop_at(Worker *k, const Report *r) {
-  if (k->launch->stops_at_error && r->kind != EARLY_EXIT && !(r->flags & INNER_ARRAY)) k->stop = true;
+  if (k->launch->stops_at_error && r->kind != EARLY_EXIT && !(r->flags & (INNER_ARRAY | KNOWN_OUTSIDE))) k->stop = true;
 }
 
 static void add(Worker *k, Report r, u32 number) {

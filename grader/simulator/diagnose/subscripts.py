@@ -1,0 +1,179 @@
+"""Constant subscripts outside their arrays: the compiler knows them, a launch executes them.
+
+For `a[4]` of an array of four the PTX has the place of whatever follows, as if the source had named
+that. The compiler's front end tells such a subscript from one in a constant branch within an
+expression, but not in a statement that is never reached. So the core reports the accesses of its
+line: where all of them are executed, it is.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from math import prod
+from typing import TYPE_CHECKING
+
+from grader.compile.program import Subscript
+from grader.simulator.core import bindings as c
+from grader.simulator.decode.module import Image
+from grader.simulator.decode.stack import is_watched, subscripts_of
+from grader.simulator.diagnose.races import INNER_ARRAY, KNOWN_OUTSIDE, STORE, Report, Target
+from grader.simulator.diagnose.variables import SourceVariables
+
+if TYPE_CHECKING:
+    from grader.compile.syntax import Node, Tree
+
+_CHOOSING = (
+    "if_statement", "switch_statement", "while_statement", "for_statement", "do_statement",
+    "case_statement",
+)  # fmt: skip
+_WRAPPERS = ("field_expression", "parenthesized_expression")
+_INDICES = ("threadIdx", "blockIdx", "blockDim", "gridDim")
+_CONSTANT = re.compile(r"\bconst(?:expr)?\b(?!.*\*)")
+_MACRO = Target("", "", "", "", 0, 0)
+MAX_NAME = 60
+"""Letters of an expression in a message."""
+
+
+def with_known_subscripts(
+    reports: Sequence[Report], image: Image, variables: SourceVariables
+) -> list[Report]:
+    """Replace the reports of accesses in lines with subscripts known to be outside their arrays.
+
+    Returns: one for each such subscript that was executed, and the other reports. In a line with an
+    access that was found outside by its address, the report that has a name stays. What is read
+    there has no value, either, which is not told.
+    """
+    others = [r for r in reports if not r.has(KNOWN_OUTSIDE)]
+    outside = [r for r in others if r.kind == c.INVALID and not r.has(INNER_ARRAY)]
+    found = {r.line for r in outside if r.target.name}
+    executed: dict[int, dict[int, Report]] = defaultdict(dict)
+    known: list[Report] = []
+    for r in reports:
+        if r.has(KNOWN_OUTSIDE) and r.line not in found:
+            executed[r.line].setdefault(r.pc, r)
+    everywhere = subscripts_of(image.module, image.functions[0].name)
+    for line, own in executed.items():
+        subscripts = [s for s in everywhere if s.line == line]
+        watched = {
+            pc
+            for pc, i in enumerate(image.instructions)
+            if i.location.line == line and is_watched(i, subscripts)
+        }
+        if watched <= own.keys():
+            known += _reports(list(own.values()), subscripts, variables)
+    named = {r.line for r in known if not r.has(INNER_ARRAY)}
+
+    def follows(r: Report) -> bool:
+        nameless = r in outside and not r.target.name
+        return r.line in named and (nameless or r.kind == c.UNDEFINED)
+
+    return known + [r for r in others if not follows(r)]
+
+
+def _reports(
+    executed: Sequence[Report], subscripts: Sequence[Subscript], variables: SourceVariables
+) -> Iterator[Report]:
+    for s in subscripts:
+        first, node = executed[0], _expression(s, variables.tree)
+        if node is None:
+            yield replace(first, flags=first.flags | INNER_ARRAY, target=_MACRO)
+        elif not (_is_address(node) or _stands_for_any_size(node) or _may_be_unreached(node)):
+            target, inside = _target(node, variables)
+            stores = _is_changed(node)
+            access = next((r for r in executed if bool(r.has(STORE)) == stores), first)
+            flags = access.flags & ~STORE | STORE * stores | INNER_ARRAY * inside
+            yield replace(access, flags=flags, target=target)
+
+
+def _expression(s: Subscript, tree: Tree) -> Node | None:
+    """The whole expression with a subscript; None in a macro."""
+    for node in tree.walk("subscript_expression"):
+        if node.line <= s.line <= node.last_line and (node.parent or node).kind != node.kind:
+            parts = (_column(part) for part in node.walk() if part.line == s.line)
+            if s.column in parts:
+                return node
+    return None
+
+
+def _column(node: Node) -> int:
+    """The column, from 1, of a node's first byte."""
+    return node.start - node.tree.data.rfind(b"\n", 0, node.start)
+
+
+def _outermost(node: Node) -> tuple[Node, Node | None]:
+    """An element, or the member of it that is used, and the expression around that."""
+    while (parent := node.parent) is not None and parent.kind in _WRAPPERS:
+        node = parent
+    return node, parent
+
+
+def _is_address(node: Node) -> bool:
+    _, around = _outermost(node)
+    return around is not None and around.kind == "pointer_expression" and around.text[0] == "&"
+
+
+def _is_changed(node: Node) -> bool:
+    used, around = _outermost(node)
+    is_left = around is not None and (around.part("left") or around).index == used.index
+    return around is not None and (is_left or around.kind == "update_expression")
+
+
+def _stands_for_any_size(node: Node) -> bool:
+    """Whether it indexes a struct's last member, of one element, which stands for any number."""
+    member = node.part("argument")
+    name = member.part("field") if member is not None else None
+    words = rf"\b{re.escape(name.text)}\s*\[\s*[01]\s*\]\s*;".encode() if name else b""
+    return bool(words) and re.search(words, node.tree.data) is not None
+
+
+def _may_be_unreached(node: Node) -> bool:
+    """Whether a constant condition of its own line may keep a statement from being reached."""
+    for above in node.ancestors:
+        if above.kind == "function_definition":
+            return False
+        if above.line != node.line or above.kind not in _CHOOSING:
+            continue
+        is_case = above.kind == "case_statement"
+        chooser = next((a for a in above.ancestors if a.kind == "switch_statement"), above)
+        condition = (chooser if is_case else above).part("condition")
+        if condition is None or not _varies(condition):
+            return True
+    return False
+
+
+def _varies(condition: Node) -> bool:
+    """Whether a condition has a name of a variable: of a parameter, or one that is no constant."""
+    names = {name.text for name in condition.walk("identifier")}
+    if not names.isdisjoint(_INDICES) or any(condition.walk("call_expression")):
+        return True
+    for declared in condition.tree.walk("declaration", "parameter_declaration"):
+        parent = declared.parent
+        of_template = parent is not None and parent.kind == "template_parameter_list"
+        if of_template or _CONSTANT.search(declared.text.partition("=")[0]):
+            continue
+        if not names.isdisjoint(name.text for name in declared.walk("identifier")):
+            return True
+    return False
+
+
+def _target(node: Node, variables: SourceVariables) -> tuple[Target, bool]:
+    """What a subscript is outside of, and whether it may be in another part of the variable."""
+    base, indices = node, list[str]()
+    while base.kind == "subscript_expression":
+        indices.insert(0, base.field("indices").text[1:-1].strip())
+        base = base.field("argument")
+    element = " ".join(node.text.split())[:MAX_NAME]
+    space, dims = variables.array_at(base.text, node.index)
+    values = [variables.number(text) for text in indices]
+    if not dims or len(dims) != len(values):
+        return Target(space, base.text[:MAX_NAME], element, "", 0, 0), True
+    known, flat = [n for n in dims if n is not None], 0
+    for value, n in zip(values, dims, strict=True):
+        flat = flat * (n or 0) + (value or 0)
+    unknown = len(known) != len(dims) or None in values
+    inside = len(dims) > 1 if unknown else 0 <= flat < prod(known)
+    extent = "" if unknown else f"{' x '.join(map(str, known))} elements"
+    return Target(space, base.text, element, extent, 0, 0), inside
