@@ -80,6 +80,7 @@ _UNUSED = re.compile(
     r'function "(?:<unnamed>::)?(\w+)(?:\(.*\))?" was declared but never referenced'
 )
 _OUT_OF_RANGE = "subscript out of range"
+_OUTSIDE = _OUT_OF_RANGE, "pointer points outside of underlying object"
 _AMBIGUOUS = re.compile(r'more than one instance of overloaded function "(\w+)" matches')
 
 
@@ -135,7 +136,7 @@ def findings(
 
 
 def subscripts(log: str, file: str) -> tuple[Subscript, ...]:
-    """Read where constant subscripts are outside their arrays: at most MAX_WARNINGS places.
+    """Read where constant subscripts, as in `*(a + 4)` too, are outside: at most MAX_WARNINGS.
 
     Args:
         log: The log.
@@ -143,7 +144,7 @@ def subscripts(log: str, file: str) -> tuple[Subscript, ...]:
     """
     contexts: dict[tuple[int, int], set[str]] = {}
     for entry in _entries(log):
-        if entry.message == _OUT_OF_RANGE and entry.file == file and len(contexts) < MAX_WARNINGS:
+        if entry.message in _OUTSIDE and entry.file == file and len(contexts) < MAX_WARNINGS:
             found = _finding(entry, file, "")
             contexts.setdefault((found.line, found.column), set()).add(found.detail)
     return tuple(Subscript(*at, len(found - {""})) for at, found in contexts.items())

@@ -55,10 +55,10 @@ class Kernel:
 
 @dataclass(frozen=True)
 class Subscript:
-    """A constant subscript that the compiler knows to be outside its array.
+    """A constant subscript, or a sum as in `*(a + 4)`, that the compiler knows to be outside.
 
     Attributes:
-        line, column: Where its expression starts, or a negative index, from 1.
+        line, column: Where its expression starts, or a negative index or the sign, from 1.
         instances: The instances of a template in which it is outside; 0 in no template.
     """
 

@@ -50,6 +50,7 @@ FORMS = {
     "sum += {};": True,
     "{}++;": True,
     "sum += {} > n ? 1 : 2;": True,
+    "sum += n - {};": True,
     "sum += FOUR > 5 ? {} : b[1];": False,
     "sum += FOUR > 5 && {};": False,
     "sum += sizeof({});": False,

@@ -95,7 +95,21 @@ def _expression(s: Subscript, tree: Tree) -> Node | None:
             parts = (_column(part) for part in node.walk() if part.line == s.line)
             if s.column in parts:
                 return node
+    for node in tree.walk("pointer_expression"):
+        added = _sum(node)
+        if added is not None and s.line == node.line:
+            if s.column in (_column(node), _column(added.field("operator"))):
+                return node
     return None
+
+
+def _sum(node: Node) -> Node | None:
+    """The sum of an expression such as `*(a + 4)`; None for any other."""
+    inner = node.field("argument") if node.text[0] == "*" else node
+    while inner.kind == "parenthesized_expression":
+        inner = inner.named[0]
+    fits = inner.kind == "binary_expression" and inner.field("operator").text in "+-"
+    return inner if fits else None
 
 
 def _column(node: Node) -> int:
@@ -117,8 +131,9 @@ def _is_address(node: Node) -> bool:
 
 def _is_changed(node: Node) -> bool:
     used, around = _outermost(node)
-    is_left = around is not None and (around.part("left") or around).index == used.index
-    return around is not None and (is_left or around.kind == "update_expression")
+    if around is None or around.kind != "assignment_expression":
+        return around is not None and around.kind == "update_expression"
+    return around.field("left").index == used.index
 
 
 def _stands_for_any_size(node: Node) -> bool:
@@ -162,6 +177,9 @@ def _varies(condition: Node) -> bool:
 def _target(node: Node, variables: SourceVariables) -> tuple[Target, bool]:
     """What a subscript is outside of, and whether it may be in another part of the variable."""
     base, indices = node, list[str]()
+    if (added := _sum(node)) is not None:
+        base = added.field("left")
+        indices = [f"0 {added.field('operator').text} ({added.field('right').text})"]
     while base.kind == "subscript_expression":
         indices.insert(0, base.field("indices").text[1:-1].strip())
         base = base.field("argument")
