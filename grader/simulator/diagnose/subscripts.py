@@ -97,9 +97,10 @@ def _expression(s: Subscript, tree: Tree) -> Node | None:
                 return node
     for node in tree.walk("pointer_expression"):
         added = _sum(node)
-        if added is not None and s.line == node.line:
-            if s.column in (_column(node), _column(added.field("operator"))):
-                return node
+        if added is None or s.line != node.line:
+            continue
+        if s.column in (_column(node), _column(added.field("operator"))):
+            return node
     return None
 
 
