@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from math import prod
 
 from grader import dataclass
@@ -23,9 +23,8 @@ _ARRAY, _PARAMETER, _MEMBER, _UNION, _RANGE, _VARIABLE = 0x01, 0x05, 0x0D, 0x17,
 _AGGREGATES, _NAMED_TYPES = (0x02, 0x13), (0x16, 0x26, 0x35)
 _LOCATION, _NAME, _SIZE, _UPPER = 0x02, 0x03, 0x0B, 0x2F
 _ORIGIN, _COUNT, _OFFSET, _LINE, _TYPE = 0x31, 0x37, 0x38, 0x3B, 0x49
-_ADDRESS, _PLUS, _REGISTER, _BLOCK = 0x03, 0x23, 0x90, 0x0B
+_ADDRESS, _PLUS, _REGISTER, _BLOCK, _BITS_BEHIND, _BITS = 0x03, 0x23, 0x90, 0x0B, 0x0C, 0x0D
 _POINTERS, _MEMBER_POINTER = (0x0F, 0x10, 0x42), 0x1F
-_BITS_BEHIND, _BITS = 0x0C, 0x0D
 _INLINED, _LOW, _HIGH, _CALL_FILE, _CALL_LINE = 0x1D, 0x11, 0x12, 0x58, 0x59
 PADDING = "padding behind "
 _MAX_TYPE_DEPTH = 16
@@ -144,14 +143,13 @@ class LocalVariables:
         types: the entries of the debug section by their numbers.
         variables: the variables.
         largest: by frame and first byte, the largest variable that begins there.
-        of_blocks: the variables of blocks within functions.
     """
 
     def __init__(self, sections: Mapping[str, str]) -> None:
         self.types: dict[int, _Entry] = {}
         self.variables: list[LocalVariable] = []
         self.largest: dict[tuple[str, int], LocalVariable] = {}
-        self.of_blocks: list[BlockVariable] = []
+        self.places = sections.get(".debug_loc", "")
         try:
             entries = _entries(sections.get(".debug_info", ""), sections.get(".debug_abbrev", ""))
         except (IndexError, KeyError, ValueError):
@@ -159,27 +157,29 @@ class LocalVariables:
         self.types = entries.types
         for frame, offset, placed in entries.placed:
             entry = self.types.get(placed.number(_ORIGIN), placed)  # of an inlined function
-            of, line = entry.number(_TYPE), entry.number(_LINE)
-            place = frame, offset, self.size(of, 0)
-            v = LocalVariable(*place, entry.name, *self.kind(of, 0), line, of)
+            place, of, line = (frame, offset), entry.number(_TYPE), entry.number(_LINE)
+            v = LocalVariable(*place, self.size(of, 0), entry.name, *self.kind(of, 0), line, of)
             self.variables.append(v)
-            if v.bytes >= self.largest.get(place[:2], v).bytes:
-                self.largest[place[:2]] = v
+            if v.bytes >= self.largest.get(place, v).bytes:
+                self.largest[place] = v
 
-        self.lists = _LocationLists(sections.get(".debug_loc", ""))
-        for block in self.types.values():
-            around = block.values.get(_LOW), block.values.get(_HIGH)
-            if block.tag == _BLOCK and isinstance(around[0], str) and isinstance(around[1], str):
-                self.of_blocks += self._of_block(block, around[0], around[1])
+    @cached_property
+    def of_blocks(self) -> list[BlockVariable]:
+        """The variables of blocks within functions; few kernels need them."""
+        lists, blocks = _LocationLists(self.places), self.types.values()
+        return [v for b in blocks if b.tag == _BLOCK for v in self._of_block(b, lists)]
 
-    def _of_block(self, block: _Entry, start: str, end: str) -> Iterator[BlockVariable]:
+    def _of_block(self, block: _Entry, lists: _LocationLists) -> Iterator[BlockVariable]:
+        start, end = block.values.get(_LOW), block.values.get(_HIGH)
+        if not isinstance(start, str) or not isinstance(end, str):
+            return
         for entry in block.children:
             place = entry.values.get(_LOCATION)
             if entry.tag == _VARIABLE and isinstance(place, tuple):
                 origin = self.types.get(entry.number(_ORIGIN), entry)
                 yield BlockVariable(start, end, *place, self.size(origin.number(_TYPE), 0))
             elif entry.tag == _VARIABLE and isinstance(place, str):
-                yield BlockVariable(start, end, registers=self.lists.at(place))
+                yield BlockVariable(start, end, registers=lists.at(place))
 
     def at(self, frame: str, offset: int) -> LocalVariable | None:
         """The variable at a byte of a frame."""
