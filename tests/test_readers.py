@@ -189,6 +189,7 @@ YAML_READERS: dict[str, Reader] = {
 ELSEWHERE = {
     "compile/diagnostics.py:error_at": "calls line_of",
     "compile/nvrtc.py:compile": "the compiler, in a child with limits of time and memory",
+    "compile/crashes.py:line_without_arrivals": "calls instructions_by_line",
     "compile/source.py:compile_source": "calls the readers of this module",
     "feedback/edits.py:read_source": "of at most 16 KiB: tests/feedback/test_edits.py",
     "feedback/edits.py:diff_of": "of at most 16 KiB",

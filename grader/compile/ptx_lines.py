@@ -56,11 +56,12 @@ def instructions_by_line(ptx: str, file: str) -> Mapping[int, tuple[str, ...]]:
     rows = ptx.split("\n")
     own = {m[1] for m in map(_FILE.match, rows) if m and m[2].rpartition("/")[2] == file}
     found: dict[int, list[str]] = {}
+    calls: dict[tuple[str, str], int] = {}
     line = kept = 0
     pending = ""
     for row in rows:
         if (at := _LOC.match(row)) is not None:
-            line, pending = _own_line(at, own), ""
+            line, pending = _own_line(at, own, calls), ""
             continue
         if row.startswith(".") or row.lstrip().startswith(".section"):  # another function
             line = 0
@@ -82,10 +83,16 @@ def _instruction(statement: str) -> str:
     return f"{' '.join(text.split())[:MAX_TEXT]};" if _OPCODE.match(text) else ""
 
 
-def _own_line(at: re.Match[str], own: set[str]) -> int:
+def _own_line(at: re.Match[str], own: set[str], calls: dict[tuple[str, str], int]) -> int:
+    """The own line that a `.loc` leads to, by the call of the function that was inlined there.
+
+    `calls` has the lines that were met: that of a call within inlined code is among them.
+    """
     if at[1] in own:
         return int(at[2])
-    return int(at[4]) if at[3] in own else 0
+    line = int(at[4] or 0) if at[3] in own else calls.get((at[3], at[4]), 0)
+    calls[at[1], at[2]] = line
+    return line
 
 
 def _within(texts: list[str]) -> list[str]:

@@ -17,7 +17,6 @@ findings; one that the machine causes is a MachineFault.
 from __future__ import annotations
 
 import time
-from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -25,8 +24,8 @@ from typing import Any, Literal
 
 from grader import dataclass
 from grader.compile.cache import cache_key, load, store, user_folder
+from grader.compile.crashes import CONTROL, CRASHES, compiler_fault, crash_fault
 from grader.compile.diagnostics import (
-    error_at,
     findings,
     machine_failure,
     missing_header,
@@ -59,11 +58,7 @@ FORMAT = 3
 LIMITS = Limits(wall=90.0, cpu=20.0, memory=2 << 30, output=64 << 20, processes=16)
 ARCHITECTURE = "sm_90"
 
-CRASHES = 2
-"""The crashes of the compiler on one text after which the text may be their cause."""
-
 _STEP = "grader.compile.nvrtc:compile_variants"
-_CONTROL = "grader.compile.nvrtc:compile_known_source"
 
 _INCLUDE = Path(__file__).parent / "include"
 _TOOLKIT = ("cooperative_groups", "cuda_fp16.h", "cuda_bf16.h", "mma.h", "cuda/", "cuda_pipeline",
@@ -291,64 +286,16 @@ def _compiled(
         "libraries": str(compiler.libraries),
         "folder": str(_INCLUDE),
     }
-    known = _CONTROL, {**request, "source": "", "file": "", "cpu": 0, "bytes": 0}
+    known = CONTROL, {**request, "source": "", "file": "", "cpu": 0, "bytes": 0}
     run = partial(run_sandboxed, _STEP, request, limits=limits, confine=confine, rehearsal=known)
     for attempt in range(1, CRASHES + 1):
         try:
             return run().value
         except SandboxFailure as failure:
             if not failure.signal:
-                raise _compiler_fault(failure, name, limits) from failure
+                raise compiler_fault(failure, name, limits) from failure
             if attempt == CRASHES:
-                raise _crash_fault(failure, name, request, limits, confine) from failure
-
-
-def _crash_fault(
-    crash: SandboxFailure, name: str, request: dict[str, Any], limits: Limits, confine: bool | None
-) -> StudentFault | MachineFault:
-    """Why the compiler crashed repeatedly: by the text, or by the machine.
-
-    It is the text where the compiler also compiles a known source, in the same sandbox, for longer
-    than the text took and while as much memory is held as the text had: what the machine lacks, or
-    fails in, would then be met there too. No limit may be smaller than intended.
-    """
-    used = crash.usage
-    held = min(used.peak, limits.memory // 2)
-    control = {**request, "cpu": min(2 * used.cpu + 1, limits.cpu / 2), "bytes": held}
-    works = False
-    if not used.reduced:
-        with suppress(SandboxFailure):
-            works = run_sandboxed(_CONTROL, control, limits=limits, confine=confine).value is True
-    if not works:
-        return _compiler_fault(crash, name, limits)
-    what = f"the compiler crashes on this file: {crash.detail}, {CRASHES} times in {CRASHES}"
-    hint = "remove parts of the file until it compiles: the part that matters is the one to change"
-    return student_fault((error_at(what, name, 0, "", hint=hint),), what)
-
-
-def _compiler_fault(
-    failure: SandboxFailure, name: str, limits: Limits
-) -> StudentFault | MachineFault:
-    """Why the compiler did not return: the text exceeds a limit, or the machine failed.
-
-    It is the text's fault only where the compiler is known to have reached a limit.
-    """
-    if not failure.caused_by_child:
-        return MachineFault(
-            f"the compiler was stopped within its limits: {failure.detail}",
-            fix="grade fewer submissions at a time, or use a machine with more cores and memory",
-        )
-    match failure.reason:
-        case "timeout":
-            what = f"the compiler needed more than {min(limits.wall, limits.cpu):g} s"
-        case "memory":
-            what = f"the compiler needed more than {limits.memory >> 20} MB"
-        case "output":
-            what = f"the compiled code is larger than {limits.output >> 20} MB"
-        case reason:
-            return MachineFault(f"the compiling child did not answer: {reason}, {failure.detail}")
-    hint = "look for templates, macros or constant expressions that expand without end"
-    return student_fault((error_at(what, name, 0, "", hint=hint),), what)
+                raise crash_fault(failure, _STEP, request, limits, confine) from failure
 
 
 def _program(

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from grader.compile import crashes
 from grader.compile import source as module
 from grader.compile.diagnostics import with_unknown_headers
 from grader.compile.nvrtc import installation
@@ -240,22 +241,41 @@ REFUSE = "tests.sandbox.sandboxed_steps:crash"
 @pytest.mark.parametrize(
     ("signals", "control", "machine"),
     [
-        ((11, 11), module._CONTROL, False),
-        ((6, 6), module._CONTROL, False),
+        ((11, 11), crashes.CONTROL, False),
+        ((6, 6), crashes.CONTROL, False),
         ((11, 11), REFUSE, True),  # another file crashes it too
-        ((9, 9), module._CONTROL, True),
-        ((7, 7), module._CONTROL, True),  # SIGBUS: a page could not be read
+        ((9, 9), crashes.CONTROL, True),
+        ((7, 7), crashes.CONTROL, True),  # SIGBUS: a page could not be read
     ],
 )
 def test_a_crash_of_the_compiler_is_the_texts_only_when_others_compile(
     signals: tuple[int, ...], control: str, machine: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "_STEP", CRASH)
-    monkeypatch.setattr(module, "_CONTROL", control)
+    monkeypatch.setattr(crashes, "CONTROL", control)
     text = f"// signal {signals[0]}\n".encode() + KERNEL
     with pytest.raises(MachineFault if machine else StudentFault) as caught:
         compile_source(text, "lab.cu", cache=None)
     assert ("crashes on this file" in caught.value.what) != machine
+
+
+@pytest.mark.parametrize("by_name", [False, True])
+def test_a_crash_by_a_barrier_of_no_threads_names_its_line(*, by_name: bool) -> None:
+    asm = 'asm volatile("mbarrier.init.shared.b64 [%0], %1;" :: "r"(at), "n"(0));'
+    if by_name:
+        asm = "__mbarrier_init(&bar, 0);"
+    source = f"""#include <cuda_awbarrier_primitives.h>
+__global__ void k(int *out) {{
+    __shared__ __mbarrier_t bar;
+    unsigned at = (unsigned)__cvta_generic_to_shared(&bar);
+    {asm}
+    *out = at;
+}}
+"""
+    with pytest.raises(StudentFault) as caught:
+        compile_source(source.encode(), "k.cu", cache=None)
+    (finding,) = caught.value.findings
+    assert (finding.line, "count of 0" in finding.message) == (5, True)
 
 
 def test_a_crash_that_does_not_happen_again_costs_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
