@@ -130,7 +130,7 @@ static const Frame *push(Warp *w, u32 function, u32 lanes, u32 parent, u32 ret, 
 
 void start_warp(Warp *w, u32 function) {
   w->frames = w->arena_used = w->waits = w->exited = w->turns = w->picks = 0;
-  w->steps = w->clock_steps = w->clock_reads = w->waited = 0;
+  w->steps = w->clock_steps = w->clock_reads = w->quiet_reads = w->waited = 0;
   start_loop_watch(w);
   w->repetition.change = w->signature = w->tested = 0;
   memset(w->ran, 0, sizeof w->ran);

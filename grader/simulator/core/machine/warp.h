@@ -55,6 +55,7 @@ struct Warp {
   u64 turn_began, turn_ends;    /* steps at the start of its turn, and at its end */
   u64 slept, clock, clock_steps; /* see instructions/clock.c: cycles in this turn; the last read */
   u32 clock_pc, clock_reads;
+  u64 clock_change; u32 quiet_reads; /* Worker.changes at the last read, and the reads since it was another */
   u64 waited_change; u32 waited; /* see let_others_run */
   u32 ran[LANES] __attribute__((aligned(32))); /* instructions of each lane, with Launch.work */
   Frame frame[MAX_FRAMES];

@@ -6,12 +6,12 @@
  * may wait for each other, none reads less than another read before.
  *
  * A warp that reads a clock or sleeps ends its turn soon: a loop with a timeout then waits for other warps
- * about as long as on a GPU. Timeouts can be far beyond the step limit, so after READS reads time passes
- * faster and faster for that warp. Where nothing but clocks changes any more, time is stopped, and leaps: see endless.c. */
+ * about as long as on a GPU. Timeouts can be far beyond the step limit, so after READS reads, or QUIET_READS while
+ * nothing changed that others may notice, time passes faster and faster for that warp. Where nothing but clocks changes any more, time is stopped, and leaps: see endless.c. */
 #include "machine/control.h"
 #include "machine/instructions/operation.h"
 
-enum { CYCLES = 16, CLOCK_TURN = 64, READS = 1 << 15, FASTEST = 40 };
+enum { CYCLES = 16, CLOCK_TURN = 64, READS = 1 << 15, QUIET_READS = 1 << 10, FASTEST = 40 };
 enum { NANOSECONDS = 5, IN_CYCLES = 8 }; /* 1.6 GHz */
 enum Register { LOW, HIGH, WHOLE, TIMER = 4 };
 
@@ -38,10 +38,14 @@ static u64 stopped_clock(Warp *w) {
 /* Steps are counted by basic block: within one, the distance from the block's last read counts. */
 static u64 clock_now(Warp *w, const Insn *i) {
   Cta *c = w->cta;
-  if (w->worker->still.stopped) return stopped_clock(w);
-  w->worker->still.reads++;
-  if (++w->clock_reads > READS) {
-    u32 faster = w->clock_reads / READS;
+  Worker *k = w->worker;
+  if (k->still.stopped) return stopped_clock(w);
+  k->still.reads++;
+  if (w->clock_change != k->changes) w->quiet_reads = 0;
+  w->clock_change = k->changes;
+  u32 faster = ++w->clock_reads / READS, quiet = ++w->quiet_reads / QUIET_READS;
+  if (quiet > faster) faster = quiet;
+  if (faster) {
     w->slept += (u64)CYCLES << (faster < FASTEST ? faster : FASTEST);
   }
   u64 now = own_time(w);

@@ -1,0 +1,52 @@
+// Waits that give up after a time: where nobody comes, and where another warp comes late but in time.
+#include <cuda/barrier>
+#include <cuda/std/chrono>
+
+using Barrier = cuda::barrier<cuda::thread_scope_block>;
+
+// kernel nobody_comes grid 1 block 32
+// out done int32 = np.zeros(32)
+extern "C" __global__ void nobody_comes(int *done) {
+    __shared__ Barrier bar;
+    if (threadIdx.x == 0) init(&bar, 33);
+    __syncthreads();
+    auto token = bar.arrive();
+    done[threadIdx.x] = bar.try_wait_for(cuda::std::move(token), cuda::std::chrono::seconds(1));
+}
+
+// kernel comes_late grid 1 block 64
+// out done int32 = np.ones(32)
+// out value uint32 = np.array([0x56a8d321])
+extern "C" __global__ void comes_late(int *done, unsigned *value) {
+    __shared__ Barrier bar;
+    __shared__ unsigned shared;
+    if (threadIdx.x == 0) init(&bar, 64);
+    __syncthreads();
+    if (threadIdx.x < 32) {
+        auto token = bar.arrive();
+        done[threadIdx.x] = bar.try_wait_for(cuda::std::move(token), cuda::std::chrono::seconds(1));
+        if (threadIdx.x == 0) *value = shared;
+    } else {
+        unsigned x = 1;
+        for (int i = 0; i < 20000; ++i) x = x * 1664525u + 1013904223u;  // stores nothing meanwhile
+        if (threadIdx.x == 32) shared = x;
+        bar.arrive_and_wait();
+    }
+}
+
+// kernel polled grid 1 block 64
+// out polls int32 = np.array([1])
+extern "C" __global__ void polled(int *polls) {
+    __shared__ int ready;
+    if (threadIdx.x == 0) ready = 0;
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        long long start = clock64();
+        while (!atomicAdd(&ready, 0) && clock64() - start < 4000000000ll) {}
+        polls[0] = atomicAdd(&ready, 0);
+    } else if (threadIdx.x == 32) {
+        unsigned x = 1;
+        for (int i = 0; i < 20000; ++i) x = x * 1664525u + 1013904223u;
+        atomicExch(&ready, x != 0);
+    }
+}
