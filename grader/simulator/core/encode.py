@@ -47,7 +47,7 @@ class _Encoder:
         self.tables: list[int] = []
         self.loops: list[tuple[int, ...]] = []
         self.states: list[tuple[int, int]] = []
-        self.variables: list[tuple[int, int]] = []
+        self.variables: list[tuple[int, int, bool]] = []
         self.numbers = {f.name: k for k, f in enumerate(image.functions)}
         for f in image.functions:
             sizes = (len(self.blocks), len(f.blocks), f.registers, f.local, f.params)
@@ -108,7 +108,7 @@ class _Encoder:
             np.array([*self.tables, 0], np.uint32),
             np.array([*self.loops, (0,) * 6], c.LOOP),
             np.array([*self.states, (0, 0)], c.STATE),
-            np.array([*self.variables, (0, 0)], c.LOCAL_VARIABLE),
+            np.array([*self.variables, (0, 0, 0)], c.LOCAL_VARIABLE),
         )
 
 

@@ -27,6 +27,9 @@ from grader.simulator.ptx.model import TYPE_BYTES, Function, Instruction, Module
 
 _NAME = re.compile(r"[$%A-Za-z_][$%\w@]*")
 _NUMBER, _SIGNED = re.compile(r"\d{1,9}"), re.compile(r"-?\d{1,9}")
+_SCALAR = re.compile(
+    r"(?:(?:unsigned|signed|long|short|int|char|bool|float|double) ?)+|u?int\d+_t|size_t|.*\*"
+)
 _STORE = 64  # in the flag of a check of bounds, as in a report
 _MOST_ADDED = 16
 """What an address is followed through at most."""
@@ -91,14 +94,15 @@ class Numbered:
     """The variables of a function whose addresses it makes.
 
     Attributes:
-        places: the first byte of each in the frame, and the one behind its last.
+        places: the first byte of each in the frame, the one behind its last, and whether it is a
+            scalar of the function's own, which a library that is inlined there may read.
         displacements: by id, the instructions that add a variable's place to the frame's address,
             and what they add: the number, too.
         indexings: by id, accesses at indices of arrays that are parts of these variables.
         arrays: these arrays, numbered.
     """
 
-    places: list[tuple[int, int]] = field(default_factory=list)
+    places: list[tuple[int, int, bool]] = field(default_factory=list)
     displacements: dict[int, int] = field(default_factory=dict)
     indexings: dict[int, list[Indexing]] = field(default_factory=dict)
     arrays: dict[InnerArray, int] = field(default_factory=dict)
@@ -176,6 +180,7 @@ def _numbered(f: Function, variables: LocalVariables, before: int) -> Numbered:
     if len(frames) != 1 or f.library:
         return numbered
     own: dict[int, LocalVariable] = {}
+    used_here = set[int]()
     for i in f.body:
         place = "".join(i.operands[2:])
         if i.op != "add.u64" or i.operands[1:2] != ["%SP"] or not _NUMBER.fullmatch(place):
@@ -186,9 +191,12 @@ def _numbered(f: Function, variables: LocalVariables, before: int) -> Numbered:
         if v and fits and first not in own and len(own) < _MOST_VARIABLES:
             numbers[first] = 1 + (before + len(own)) % _MOST_VARIABLES
             own[first] = v
-            numbered.places.append((first, first + v.bytes))
         if first in own:
+            used_here |= set() if i.library else {first}
             numbered.displacements[id(i)] = first + (numbers[first] << _VARIABLE_SHIFT)
+    for first, v in own.items():
+        is_scalar = _SCALAR.fullmatch(v.kind + v.extent) is not None
+        numbered.places.append((first, first + v.bytes, is_scalar and first in used_here))
     numbered.indexings.update(_indexings(f, own, variables) if own else ())
     for found in numbered.indexings.values():
         for x in found:

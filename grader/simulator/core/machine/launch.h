@@ -117,7 +117,7 @@ typedef struct {
   u32 variable, variables; /* a range of `variable` */
 } Function; /* indirect calls reach function n at FUNCTION_BASE + n * FUNCTION_BYTES */
 
-typedef struct { u32 first, end; } LocalVariable; /* its bytes in its function's stack frame */
+typedef struct { u32 first, end, own; } LocalVariable; /* its bytes in its function's stack frame; a scalar of no library */
 
 typedef struct { u32 from, to, bytes; } Copy;
 typedef struct {

@@ -300,7 +300,7 @@ void ptx_shadow_store(Warp *w, const Insn *i) {
   if (!p.lanes || !room_for(w, (u32)region_of(w, LOCAL, 0).size)) return;
   bool parts = bits_of(w, i->d) && missing;
   if (parts && !d->have && !(d->have = calloc(d->room, LANES))) out_of_memory(w->worker);
-  bool handed = i->flag & 8 && from & HANDED && !(from & OF_LIBRARY); /* to a library: not this place's */
+  bool handed = i->flag & 8 && from && !(from & OF_LIBRARY); /* to a library: not this place's */
   bool keeps = from & FROM_MEMORY || handed;
   if (keeps && missing && !d->origin && !(d->origin = calloc(d->room, sizeof(u32))))
     out_of_memory(w->worker);
@@ -396,14 +396,17 @@ static void note_origin(Warp *w, const Insn *i, u32 l, const Region *r, u32 offs
 }
 
 /* Whether a place in local memory belongs to a library's code: the instruction's own, or, further up, the
- * code that called on the way to it. */
-static bool is_of_library(const Warp *w, const Insn *i, u32 at) {
+ * code that called on the way to it; but for a scalar of the function that either is inlined in. */
+static bool is_of_library(const Warp *w, const Insn *i, u32 at, u32 number) {
   const Frame *f = &w->frame[w->top];
   bool library = i->flag & 8;
   for (; at < f->local && f->parent != NO_FRAME; f = &w->frame[f->parent])
     library = w->launch->call[f->call].library;
-  return library;
+  const LocalVariable *v = number ? numbered(w->launch, &w->launch->function[f->function], number) : NULL;
+  return library && !(v && v->own);
 }
+
+static u32 number_of(const Warp *w, const Insn *i, u32 l) { return i->mode == 8 ? variable_of(SRC(u64, i->a)[l]) : 0; }
 
 /* Before a load: d: the shadow of the register that it loads; flag: 1 where all lanes share an address, 2 where
  * shared and global memory are looked at too, 4 where another watcher has found it written, 8 in a library. */
@@ -428,7 +431,7 @@ void ptx_shadow_load(Warp *w, const Insn *i) {
       u32 at = p.at[p.same ? 0 : l];
       if (defined_at(d, at, i->size, 1u << l)) continue;
       have[l] = local_bits(d, at, i->size, l, &from);
-      if (from && !(from & (FROM_MEMORY | HANDED)) && is_of_library(w, i, at)) from |= OF_LIBRARY;
+      if (from - 1 - at < i->size && is_of_library(w, i, at, number_of(w, i, l))) from |= OF_LIBRARY;
     } else if (i->flag & 2 && w->lane[l] && memory_at(w, i, l, &r, &offset)) {
       have[l] = memory_bits(w, &r, offset, i->size, i->flag & 4);
       if (have[l] != mask_of(i->size)) note_origin(w, i, l, &r, offset, &from);

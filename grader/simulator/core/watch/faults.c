@@ -40,7 +40,7 @@ void report_invalid(Warp *w, const Insn *i, u32 lane, u64 address, u32 bytes, u3
   report(w->worker, r);
 }
 
-static const LocalVariable *numbered(const Launch *n, const Function *f, u32 number) {
+const LocalVariable *numbered(const Launch *n, const Function *f, u32 number) {
   u32 k = (number - 1 + MOST_VARIABLES - f->variable % MOST_VARIABLES) % MOST_VARIABLES;
   return k < f->variables ? &n->variable[f->variable + k] : NULL;
 }
