@@ -173,7 +173,24 @@ STANDSTILLS = {
     "too many expected": (ARRIVE + "while (!ended(at, 0)) ;", 65, "64 of 65 arrivals"),
     "the next phase": (ARRIVE + "while (!ended(at, 0)) ; while (!ended(at, 1)) ;", 64, "0 of 64"),
     "no copy": (EXPECT + "while (!ended(at, 0)) ;", 1, "no copy brings 64 bytes"),
-    "a flag": ("volatile int* f = out; while (f[1] == 0) ;", 1, "wait for others in loops"),
+    "a count of none": (ARRIVE + "while (!ended(at, 0)) ;", 0, "its count is 0"),
+    "a flag": ("volatile int* f = out; while (f[1] == 0) ;", 1, "for `out[1]`, which is 0"),
+    "a count": (
+        "atomicAdd(out, 1); while (atomicAdd(out, 0) < 65) ;",
+        1,
+        "for `out[0]`, which is 64",
+    ),
+    "a lock": ("while (atomicCAS(&out[3], 0, -2)) ;", 1, "for `out[3]`, which is -2"),
+    "a shared flag": (
+        "__shared__ int f; if (!threadIdx.x) f = 7; __syncthreads(); while (atomicOr(&f, 0) != 8) ;",
+        1,
+        "for `f`, which is 7",
+    ),
+    "a double": (
+        "double* d = (double*)out; while (atomicAdd(d, 0.0) == 0) ;",
+        1,
+        "wait for others in loops",
+    ),
 }
 """Bodies of a kernel whose threads wait forever, the barrier's count, and words of the finding."""
 

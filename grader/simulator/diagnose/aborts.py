@@ -44,7 +44,7 @@ _TIMEOUTS = {
 """By the report's kind and `extra`: what ended the launch, and the hint."""
 
 
-_AT_MBARRIER, _BYTES_MISSING = 1, 1 << 31
+_AT_MBARRIER, _AWAITED, _BYTES_MISSING = 1, 2, 1 << 31
 """In the flags and in `extra` of a STANDSTILL or LIMIT report: see core/watch/faults.c."""
 
 
@@ -59,6 +59,9 @@ def _endless_wait(r: Report) -> Finding:
             "Let the phase expect the bytes of all its copies, no more and no less "
             "(mbarrier.arrive.expect_tx, barrier_arrive_tx)."
         )
+        if not bytes_:
+            state = "its count is 0, so that no arrival ends a phase"
+            fix = "Initialize it with the number of threads that arrive in each phase."
     else:
         state = f"{r.bytes - r.extra} of {r.bytes} arrivals of its present phase have been made"
         fix = (
@@ -82,6 +85,12 @@ def abort_finding(r: Report) -> Finding:
     """The finding of what ended the launch early: a limit, an assertion or a trap."""
     if r.kind in (c.STANDSTILL, c.LIMIT) and r.flags & _AT_MBARRIER:
         return _endless_wait(r)
+    if r.kind == c.STANDSTILL and r.flags & _AWAITED and r.target.element:
+        what, hint = _TIMEOUTS[c.STANDSTILL, 0]
+        value = r.extra - (1 << 32) if r.extra >> 31 else r.extra
+        what += f"; this one for `{r.target.element}`, which is {value}"
+        space, name = r.target.space, r.target.name
+        return Finding("timeout", "error", what, space=space, variable=name, hint=hint)
     if timeout := _TIMEOUTS.get((r.kind, r.extra)):
         return Finding("timeout", "error", timeout[0], hint=timeout[1])
     if r.kind == c.ASSERTION:

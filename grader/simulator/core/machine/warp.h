@@ -57,6 +57,7 @@ struct Warp {
   u32 clock_pc, clock_reads;
   u64 clock_change; u32 quiet_reads; /* Worker.changes at the last read, and the reads since it was another */
   u64 waited_change; u32 waited; /* see let_others_run */
+  const Insn *strong; u64 strong_at, strong_steps; /* the last strong load or atomic, the address of a lane, and when it was */
   u32 ran[LANES] __attribute__((aligned(32))); /* instructions of each lane, with Launch.work */
   Frame frame[MAX_FRAMES];
   Wait wait[MAX_WAITS];
@@ -142,6 +143,11 @@ static inline u64 without_owner(u64 at) {
 }
 static inline u32 variable_of(u64 at) {
   return without_owner(at) == at ? 0 : (u32)((at & VARIABLE_BITS) >> VARIABLE_SHIFT);
+}
+static inline void note_strong(Warp *w, const Insn *i, u64 at) {
+  w->strong = i;
+  w->strong_at = at;
+  w->strong_steps = w->steps;
 }
 static inline bool is_local(u64 at) { return without_owner(at) - LOCAL_BASE < WINDOW; }
 

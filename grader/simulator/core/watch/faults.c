@@ -1,8 +1,10 @@
 /* Faults: what CUDA answers with an error at one thread's instruction, and what leaves a local variable for its
  * neighbor. Accesses outside every buffer, misaligned, or of freed memory; traps, stack overflow and bad jumps; failed assertions; and the ends
  * that the simulator sets, to steps and to time. */
+#include <string.h>
 #include "machine/control.h"
 #include "machine/instructions/operation.h"
+#include "machine/memory.h"
 #include "watch/findings.h"
 
 void report_invalid(Warp *w, const Insn *i, u32 lane, u64 address, u32 bytes, u32 flags) {
@@ -131,10 +133,26 @@ static void add_mbarrier(const Warp *w, Report *r) {
   r->extra = missing ? missing : BYTES_MISSING;
 }
 
+/* The value that a loop waits to change when all threads stand still: its size, and in `extra` the value. */
+enum { AWAITED = 2, RECENT = 1 << 12 };
+static void add_awaited(const Warp *w, Report *r) {
+  const Insn *i = w->strong;
+  Region at = region_of(w, i->space, w->strong_at);
+  u64 offset = w->strong_at - at.base;
+  if ((at.space != SHARED && at.space != GLOBAL) || at.size < 4 || i->size != 4 || offset > at.size - 4) return;
+  r->flags = AWAITED;
+  r->space = at.space;
+  r->buffer = at.space == GLOBAL ? (u32)(at.buffer - w->launch->buffer) : 0;
+  r->address = offset;
+  r->size = 4;
+  memcpy(&r->extra, lane_data(w, &at, 0) + offset, 4);
+}
+
 static void report_fault(Warp *w, u32 kind, u32 pc, u32 extra) {
   Report r = {.kind = kind, .pc = pc, .block = w->cta->number, .extra = extra,
               .thread = thread_of(w, w->mask ? first_lane(w->mask) : 0), .count = 1};
   if ((kind == STANDSTILL || kind == LIMIT) && w->tested) add_mbarrier(w, &r);
+  else if (kind == STANDSTILL && w->strong && w->steps - w->strong_steps < RECENT) add_awaited(w, &r);
   report(w->worker, r);
 }
 

@@ -55,6 +55,7 @@ void ptx_atom(Warp *w, const Insn *i) {
     if (i->flag & WAITING) let_others_run(w);
     return;
   }
+  note_strong(w, i, at[first_lane(whole)]);
   check_owners(w, i, at, bytes, STORE | ATOMIC);
   u32 left = drop_misaligned(w, i, at, whole, bytes, STORE | ATOMIC);
   while (left) {

@@ -208,19 +208,29 @@ static inline void load(Warp *w, const Insn *i, u32 bytes, bool word) {
   else load_apart(w, i, offset, bytes, word);
 }
 
+static inline bool is_strong(const Insn *i) { return i->flag & (VOLATILE | ACQUIRE | RELAXED); }
+
+/* Before the load, which may change the register of the address. */
+static inline void begin_strong(Warp *w, const Insn *i) {
+  u32 l = is_strong(i) ? first_lane(w->mask) : 0;
+  if (is_strong(i)) note_strong(w, i, (i->mode == 4 ? SRC(u32, i->a)[l] : SRC(u64, i->a)[l]) + (u64)i->imm);
+}
+
 static inline void end_strong(Warp *w, const Insn *i) {
-  if (!(i->flag & (VOLATILE | ACQUIRE | RELAXED))) return;
+  if (!is_strong(i)) return;
   announce_loaded(w, i);
   if (i->flag & WAITING) let_others_run(w);
 }
 
 void ptx_ld(Warp *w, const Insn *i) {
+  begin_strong(w, i);
   load(w, i, (u32)i->size * i->count, false);
   end_strong(w, i);
 }
 void ptx_ld_used(Warp *w, const Insn *i) { load(w, i, (u32)i->size * i->count, false); }
 void ptx_ld_stored(Warp *w, const Insn *i) { load(w, i, (u32)i->size * i->count, false); }
 void ptx_ld_word(Warp *w, const Insn *i) {
+  begin_strong(w, i);
   if (!load_rows(w, i)) load(w, i, 4, true);
   end_strong(w, i);
 }
