@@ -182,7 +182,8 @@ STANDSTILLS = {
     ),
     "a lock": ("while (atomicCAS(&out[3], 0, -2)) ;", 1, "for `out[3]`, which is -2"),
     "a shared flag": (
-        "__shared__ int f; if (!threadIdx.x) f = 7; __syncthreads(); while (atomicOr(&f, 0) != 8) ;",
+        "__shared__ int f; if (!threadIdx.x) f = 7; __syncthreads(); "
+        "while (atomicOr(&f, 0) != 8) ;",
         1,
         "for `f`, which is 7",
     ),
