@@ -36,6 +36,7 @@ from grader.sandbox.template_child import ENDED, FAILED, STARTED, STATUS
 
 MODULES = (
     "grader.simulator.simulate",
+    "grader.simulator.work",
     "grader.feedback.ptx_search",
     "grader.feedback.trials",
     "grader.sandbox.user",

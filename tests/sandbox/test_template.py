@@ -20,6 +20,7 @@ import pytest
 from grader.compile.source import compile_source
 from grader.faults import MachineFault
 from grader.sandbox import call, template
+from grader.sandbox.bubblewrap import Sandbox
 from grader.sandbox.call import Limits, SandboxFailure, run_sandboxed, sandbox_problem
 from grader.sandbox.template import Template, TemplateEnded
 from tests.command import descendants
@@ -382,3 +383,13 @@ def test_template_that_cannot_be_started_is_no_deadlock(monkeypatch: pytest.Monk
     monkeypatch.setattr(template.subprocess, "Popen", fails)
     with pytest.raises(MachineFault):
         run_sandboxed("sandboxed_steps:echo", 1, confine=True)
+
+
+def test_all_steps_of_a_check_share_one_template() -> None:
+    """A step of another module would start one for itself, which takes longer than the step."""
+    steps = ("simulator.simulate", "simulator.work", "feedback.ptx_search", "feedback.trials")
+    keys = {
+        call._template_key(f"grader.{m}:run", Sandbox("", drops_root=True), [], (), {})
+        for m in steps
+    }
+    assert len(keys) == 1
