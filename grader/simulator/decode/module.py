@@ -64,17 +64,10 @@ from grader.simulator.decode.peephole import (
     written_once,
 )
 from grader.simulator.decode.shadow import Shadows, make_shadows
-from grader.simulator.decode.stack import Numbered, numbered_in, subscripts_of
+from grader.simulator.decode.stack import Numbered, numbered_in, subscripts_of, with_local_copies
 from grader.simulator.decode.updates import SYNC_SHIFT, USED_SHIFT, WRITES, memory_roles
 from grader.simulator.ptx.debug_info import LocalVariables
-from grader.simulator.ptx.model import (
-    Function,
-    Instruction,
-    Location,
-    Module,
-    PtxError,
-    TooLarge,
-)
+from grader.simulator.ptx.model import Function, Instruction, Location, Module, PtxError, TooLarge
 from grader.simulator.ptx.source_map import is_copy, with_source_lines
 
 
@@ -168,7 +161,8 @@ def decode(
     image.shadowed, image.module = [] if definedness else None, module
     functions = with_source_lines(module, kernel)
     names = reachable_functions(functions, module.variables, kernel)
-    own = [functions[name] for name in names]
+    functions = with_local_copies(functions, names)
+    own = list(map(functions.__getitem__, names))
     variables = LocalVariables(module.sections) if definedness else None
     follows = definedness and any(map(followed_loads, own))
     use = Use(has_local(own), follows, numbered_in(own, variables), subscripts_of(module, kernel))
