@@ -21,6 +21,8 @@ from grader.batch.similarity import fingerprints
 from grader.compile import diagnostics, entries, nvrtc, ptx_lines, source_text
 from grader.compile.functions import Declaration
 from grader.compile.preprocessor import line_of
+from grader.compile.syntax import parse as parse_source
+from grader.compile.unset import with_unset_variables
 from grader.export import fields, junit
 from grader.faults import Fault
 from grader.gpu import nvcc, tools
@@ -174,6 +176,7 @@ MESSAGE_READERS: dict[str, Reader] = {
     "submissions/sources.py:in_own_files": lambda t: in_own_files(t, [("a", 1)] * 99, "a"),
     "submissions/files.py:parse_submission": lambda t: parse_submission(t[:200_000].encode(), "a"),
     "compile/source_text.py:decode_source": lambda t: source_text.decode_source(t.encode(), "a"),
+    "compile/unset.py:with_unset_variables": lambda t: with_unset_variables(t, parse_source(t)),
     "compile/preprocessor.py:line_of": lambda text: line_of(text, 5),
     "grading/single_launch.py:allows_large_shared": lambda t: allows_large_shared(
         f"cudaFuncSetAttribute({t}", "k"

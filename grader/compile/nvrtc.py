@@ -232,7 +232,8 @@ def compile_variants(request: Any, arrays: Any) -> tuple[Any, dict[str, Any]]:
     functions, lambdas and a toolkit's functions without an execution space (`only_unmarked`).
 
     Args:
-        request: "source", its "file", the options by name in "variants", and the folders
+        request: "source", its "file", what the variant "debug" is compiled of in "debug_source",
+            if that is another text, the options by name in "variants", and the folders
             "libraries" of NVRTC and "folder", where a quoted #include is looked for.
         arrays: Not used.
 
@@ -276,10 +277,13 @@ def only_unmarked(log: str, file: str) -> bool:
 def _until_failure(nvrtc: Nvrtc, request: Any, more: list[str]) -> dict[str, dict[str, Any]]:
     """Compile each variant with `more` options, until one fails."""
     source = request["source"].encode()
+    debug = (request.get("debug_source") or request["source"]).encode()
     variants: dict[str, dict[str, Any]] = {}
     for name, own in request["variants"].items():
         options = [*own, *more]
-        compiled = nvrtc.compile(source, request["file"], options)
+        compiled = nvrtc.compile(debug if name == "debug" else source, request["file"], options)
+        if compiled.code != SUCCESS and name == "debug" and debug != source:
+            compiled = nvrtc.compile(source, request["file"], options)  # for its errors, if any
         if compiled.code == OUT_OF_MEMORY:
             raise MemoryError
         text = compiled.ptx

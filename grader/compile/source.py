@@ -47,12 +47,13 @@ from grader.compile.source_text import (
     refuse_forbidden_code,
 )
 from grader.compile.syntax import Tree, parse
+from grader.compile.unset import with_unset_variables
 from grader.faults import CHECK_RESOURCES, MachineFault, StudentFault
 from grader.labs.model import KernelSpec
 from grader.launch import Finding
 from grader.sandbox.call import Limits, SandboxFailure, run_sandboxed
 
-FORMAT = 3
+FORMAT = 4
 """Version of the cache's entries: increase it when the child returns something else."""
 
 LIMITS = Limits(wall=90.0, cpu=20.0, memory=2 << 30, output=64 << 20, processes=16)
@@ -206,8 +207,15 @@ class _Compilation:
         options = {k: [o for o in own if not o.startswith("-I")] for k, own in variants.items()}
         key = cache_key(FORMAT, text, self.name, options, self.compiler.contents, _headers())
         known = load(self.cache, key)
-        how = (variants, self.compiler, self.limits, self.confine)
-        reply = known or _compiled(text, self.name, *how)
+        request = {
+            "source": text,
+            "debug_source": with_unset_variables(text, tree) if known is None else "",
+            "file": self.name,
+            "variants": variants,
+            "libraries": str(self.compiler.libraries),
+            "folder": str(_INCLUDE),
+        }
+        reply = known or _compiled(request, self.limits, self.confine)
         built = reply["variants"]
         raw = _Raw([*built.values()][-1], built["debug"], reply["names"], reply["host_data"])
         program: Program | StudentFault
@@ -271,29 +279,16 @@ def _headers() -> list[str]:
     ]
 
 
-def _compiled(
-    text: str,
-    name: str,
-    variants: dict[str, list[str]],
-    compiler: Installation,
-    limits: Limits,
-    confine: bool | None,
-) -> Any:
-    request = {
-        "source": text,
-        "file": name,
-        "variants": variants,
-        "libraries": str(compiler.libraries),
-        "folder": str(_INCLUDE),
-    }
-    known = CONTROL, {**request, "source": "", "file": "", "cpu": 0, "bytes": 0}
+def _compiled(request: dict[str, Any], limits: Limits, confine: bool | None) -> Any:
+    nothing = dict.fromkeys(("source", "debug_source", "file"), "")
+    known = CONTROL, {**request, **nothing, "cpu": 0, "bytes": 0}
     run = partial(run_sandboxed, _STEP, request, limits=limits, confine=confine, rehearsal=known)
     for attempt in range(1, CRASHES + 1):
         try:
             return run().value
         except SandboxFailure as failure:
             if not failure.signal:
-                raise compiler_fault(failure, name, limits) from failure
+                raise compiler_fault(failure, request["file"], limits) from failure
             if attempt == CRASHES:
                 raise crash_fault(failure, _STEP, request, limits, confine) from failure
 

@@ -1,0 +1,91 @@
+"""Keep variables without a value in the debug build: the compiler folds what it computes of them.
+
+Even with `-G`, `scale` of `int scale; out[i] = in[i] * scale;` is in no register: the product of an
+undefined value is any value, such as 0. So the debug build gets, behind each declaration without a
+value, an empty `asm` statement whose output is the variable. Nothing writes that register, and
+where a use may read it, the decoder follows it as any other. It begins anew in each iteration of a
+loop that the variable is declared in.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from grader.compile.syntax import Node, Tree
+
+_FORMS = {
+    **{x: f'asm("" : "={x}"(NAME));' for x in "hrlfd"},
+    "char": '{ short unset_; asm("" : "=h"(unset_)); NAME = (char)unset_; }',
+    "bool": '{ short unset_; asm("" : "=h"(unset_)); '
+    "NAME = __builtin_bit_cast(bool, (char)unset_); }",
+}
+"""The statement for a variable, by the constraint of PTX for its type."""
+_TYPES = {
+    "short": "h", "unsigned short": "h", "int16_t": "h", "uint16_t": "h",
+    "int": "r", "unsigned": "r", "unsigned int": "r", "int32_t": "r", "uint32_t": "r", "uint": "r",
+    "long": "l", "unsigned long": "l", "long long": "l", "unsigned long long": "l",
+    "long long int": "l", "unsigned long long int": "l", "int64_t": "l", "uint64_t": "l",
+    "size_t": "l", "float": "f", "double": "d",
+    "char": "char", "signed char": "char", "unsigned char": "char", "int8_t": "char",
+    "uint8_t": "char", "bool": "bool",
+}  # fmt: skip
+_STORED = re.compile(
+    r"\b(?:static|extern|constexpr|volatile|register|typedef|thread_local|alignas|__\w+__)\b"
+)
+_BLOCKS = ("compound_statement", "case_statement")
+_WRAPPERS = ("pointer_declarator", "parenthesized_declarator")
+_MAX_LENGTH = 200
+"""Bytes of the words of a type that are read."""
+
+
+def with_unset_variables(text: str, tree: Tree) -> str:
+    """Return the text with a statement behind each declaration of variables without a value.
+
+    Args:
+        text: The source.
+        tree: The tree of its code: see `preprocessor.code`.
+    """
+    rows = text.split("\n")
+    code_rows: list[bytes] | None = None
+    for declaration in reversed(list(tree.walk("declaration"))):
+        statements = list(_statements(declaration))
+        if not statements:
+            continue
+        code_rows = code_rows or tree.data.split(b"\n")
+        line = declaration.last_line
+        before = declaration.end - tree.data.rfind(b"\n", 0, declaration.end) - 1
+        at = len(code_rows[line - 1][:before].decode(errors="replace"))
+        row = rows[line - 1] if line <= len(rows) else ""
+        if row[at - 1 : at] == ";":  # else it is spliced, or written in digraphs
+            rows[line - 1] = f"{row[:at]} {' '.join(statements)}{row[at:]}"
+    return "\n".join(rows)
+
+
+def _statements(declaration: Node) -> Iterator[str]:
+    """The statements for the variables that a declaration leaves without a value."""
+    tree, parent = declaration.tree, declaration.parent
+    if parent is None or parent.kind not in _BLOCKS:
+        return
+    declarators = [c for c in declaration.children if tree.names[c.index] == "declarator"]
+    if not declarators or declarators[0].start - declaration.start > _MAX_LENGTH:
+        return
+    words = tree.data[declaration.start : declarators[0].start].decode(errors="replace")
+    if _STORED.search(words) or _is_constant_function(declaration):
+        return
+    for declarator in declarators:
+        inner, is_pointer = declarator, False
+        while inner.kind in _WRAPPERS and inner.named:
+            is_pointer |= inner.kind == "pointer_declarator"
+            inner = inner.named[-1]
+        form = "l" if is_pointer else _TYPES.get(" ".join(words.replace("std::", "").split()))
+        if inner.kind == "identifier" and form:
+            yield _FORMS[form].replace("NAME", inner.text)
+
+
+def _is_constant_function(declaration: Node) -> bool:
+    """Whether a declaration is in a constexpr function, which has no asm statement."""
+    for above in declaration.ancestors:
+        if above.kind == "function_definition":
+            return "constexpr" in above.text.partition("{")[0]
+    return False

@@ -1,0 +1,10 @@
+// launch: {"kernel": "k", "grid": [1, 1, 1], "block": [32, 1, 1], "args": [["int32", 32], ["int32", 32, "out"], 5]}
+// expect: clean
+extern "C" __global__ void k(const int *in, int *out, int n) {
+    int i = 0, sum = 0, last;
+    do {
+        if (i != 2) last = in[i];
+        sum += 3 * last;
+    } while (++i < n);
+    out[threadIdx.x] = sum;
+}

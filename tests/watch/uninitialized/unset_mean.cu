@@ -1,0 +1,11 @@
+// launch: {"kernel": "k", "grid": [1, 1, 1], "block": [32, 1, 1], "args": [["int32", 32], ["int32", 32, "out"], 5]}
+// expect: uninitialized-read error line 6 variable mean
+extern "C" __global__ void k(const int *in, int *out, int n) {
+    float mean, sum = 0;
+    for (int i = 0; i < n; ++i) {
+        float d = in[i] - mean;
+        sum += d * d;
+    }
+    mean = sum / n;
+    out[threadIdx.x] = (int)mean;
+}
