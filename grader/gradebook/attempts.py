@@ -42,6 +42,7 @@ from grader.gradebook.values import (
 
 _PROC = Path("/proc")
 _GRADE = ("id", "grade_json", "grade_sha256")
+_NOW = attempt.alias("now")
 
 
 def this_worker(part: str = "") -> str:
@@ -289,14 +290,13 @@ def forgive(
 
 def changes(connection: Connection, proposal: str) -> Sequence[ProposedChange]:
     """Return the old and the new grade of every submission regraded so far, by student."""
-    now = attempt.alias("now")
     query = (
         select(submission.c.lab, submission.c.student, submission.c.id)
         .add_columns(*(attempt.c[name].label(f"new_{name}") for name in _GRADE))
-        .add_columns(*(now.c[name].label(f"old_{name}") for name in _GRADE))
+        .add_columns(*(_NOW.c[name].label(f"old_{name}") for name in _GRADE))
         .join(submission, submission.c.id == attempt.c.submission)
         .outerjoin(grade, grade.c.submission == submission.c.id)
-        .outerjoin(now, now.c.id == grade.c.attempt)
+        .outerjoin(_NOW, _NOW.c.id == grade.c.attempt)
         .where(attempt.c.proposal == proposal, attempt.c.state == "proposed")
         .order_by(submission.c.student, submission.c.id)
     )

@@ -44,6 +44,7 @@ MARKED_LATE = "marked late without a time: no penalty"
 STYLES = {"graded": "", "overridden": "magenta", "incomplete": "red", "refused": "red"}
 
 MIN_NOTE_CELLS = 16  # of the column
+_MADE = attempt.alias("made")
 
 
 class _Candidate(NamedTuple):
@@ -164,9 +165,8 @@ def _query(lab: str, only: Collection[str] | None, *, grades: bool) -> Any:
     )
     if not grades:
         return query
-    made = attempt.alias("made")
-    query = query.add_columns(made.c.grade_json, made.c.grade_sha256)
-    return query.outerjoin(made, made.c.id == grade.c.attempt)
+    query = query.add_columns(_MADE.c.grade_json, _MADE.c.grade_sha256)
+    return query.outerjoin(_MADE, _MADE.c.id == grade.c.attempt)
 
 
 def _pick(

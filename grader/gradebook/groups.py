@@ -34,6 +34,11 @@ from grader.gradebook.values import Membership, StoredSubmission
 
 _LOCK = 0x7465616D
 
+_SENT, _THEIRS, _STORED = submission.alias(), submission.alias(), submission.alias()
+_SHARED, _EVER = coauthor.alias(), membership.alias()
+"""The tables that a query reads a second time. An alias makes its columns anew, which took a third
+of the time in which a student's entry is read."""
+
 
 class Groups:
     """The groups of one gradebook.
@@ -164,8 +169,8 @@ def mates(connection: Connection, lab: str, who: str) -> tuple[str, ...]:
     own = memberships(connection, lab, membership.c.student == who).get(who)
     if own is None or not own.team:
         return ()
-    ever = membership.alias()  # who was ever put there; the newest row of each decides
-    named = select(ever.c.student).where(ever.c.lab == lab, ever.c.team == own.team)
+    # who was ever put there; the newest row of each decides
+    named = select(_EVER.c.student).where(_EVER.c.lab == lab, _EVER.c.team == own.team)
     known = memberships(connection, lab, membership.c.student.in_(named))
     return tuple(one for one in known if known[one].team == own.team and one != who)
 
@@ -187,10 +192,9 @@ def counts_for(
     a database reads the whole lab.
     """
     named = [storable(who) for who in students]
-    sent, theirs, shared = submission.alias(), submission.alias(), coauthor.alias()
-    own = select(sent.c.id).where(sent.c.lab == lab, sent.c.student.in_(named))
-    of_lab = exists().where(theirs.c.id == shared.c.submission, theirs.c.lab == lab)
-    others = select(shared.c.submission).where(shared.c.student.in_(named), of_lab)
+    own = select(_SENT.c.id).where(_SENT.c.lab == lab, _SENT.c.student.in_(named))
+    of_lab = exists().where(_THEIRS.c.id == _SHARED.c.submission, _THEIRS.c.lab == lab)
+    others = select(_SHARED.c.submission).where(_SHARED.c.student.in_(named), of_lab)
     return submission.c.id.in_(own.union_all(others))
 
 
@@ -209,8 +213,7 @@ def share(
     A student who has submitted the same bytes, or for whom they count already, is left out.
     """
     same = select(*_IDENTITY).where(submission.c.id == stored_id)
-    stored = submission.alias()
-    lab = select(stored.c.lab).where(stored.c.id == stored_id).scalar_subquery()
+    lab = select(_STORED.c.lab).where(_STORED.c.id == stored_id).scalar_subquery()
     rows: list[RowKey] = []
     for who in others:
         has = select(submission.c.id).where(tuple_(*_IDENTITY).in_(same), counts_for(lab, [who]))

@@ -90,7 +90,7 @@ def test_decoding_is_linear(name: str, definedness: bool) -> None:
     def reader(text: str) -> object:
         return decoded(text, definedness=definedness)
 
-    short, long = (ptx_text(name, n) for n in (400, 400 * LONGER))
+    short, long = (ptx_text(name, n) for n in (200, 200 * LONGER))
     assert reader(short), "the text is not decoded"
     assert_linear(reader, short, long)
 
@@ -121,7 +121,7 @@ def test_decoding_accesses_to_parts_of_local_variables_is_linear() -> None:
     def reader(text: str) -> object:
         return decoded(text, definedness=True)
 
-    one, short, long = (text[:at] + n * INDEXED + text[at:] for n in (1, 300, 300 * LONGER))
+    one, short, long = (text[:at] + n * INDEXED + text[at:] for n in (1, 150, 150 * LONGER))
     image = decode(parse(one), "k", core().known, definedness=True)
     checks = [x.exec for b in image.functions[0].blocks for x in b.insns if x.exec[-5:] == "index"]
     assert checks == 2 * ["shadow_index"]
@@ -192,6 +192,6 @@ def test_loading_and_running_are_linear(name: str) -> None:
         machine = Machine(module, decode(module, "k", core().known, definedness=False))
         return machine.run(launch, Limits(), True)
 
-    short, long = (module_text(name, n) for n in (300, 300 * LONGER))
+    short, long = (module_text(name, n) for n in (150, 150 * LONGER))
     assert reader(short), "it runs"
     assert_linear(reader, short, long)
