@@ -17,8 +17,8 @@ MOST = 10
 """How much longer a text is made, and how many times the processor time it may take."""
 
 SPARE = 0.08
-"""Seconds of processor time in addition, for any text. Half as long a text with a fifth of it bounds
-a quadratic reader as tightly, and takes half the time."""
+"""Seconds of processor time in addition, for any text. Half as long a text with a fifth of it
+bounds a quadratic reader as tightly, and takes half the time."""
 
 ATTEMPTS = 4
 """A shared machine can slow one measurement down; a quadratic reader fails each one."""

@@ -1,4 +1,4 @@
-"""Encode a decoded kernel as the flat arrays that the C core reads."""
+"""Encode a decoded kernel, and a launch's textures, as the flat arrays that the C core reads."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ from numpy.typing import NDArray
 
 from grader import dataclass
 from grader.faults import MachineFault
+from grader.launch import ADDRESS_MODES, Array, Launch, Texture
 from grader.simulator.core import bindings as c
+from grader.simulator.core.bindings import GLOBAL_BASE, SLOT_BITS
 from grader.simulator.decode.control_flow import BRANCH, Block, Call
 from grader.simulator.decode.instructions import Insn
 from grader.simulator.decode.module import Image
@@ -187,3 +189,32 @@ def encode_proof(image: Image, arrays: ImageArrays, proof: Proof) -> ProofArrays
     assumed[list(proof.assumed)] = list(proof.assumed.values())
     rows = insns[: len(own)][kept] if kept.any() else insns[:1]
     return ProofArrays(insns, blocks, rows, reduced, assumed)
+
+
+def texture_table(launch: Launch, pointers: dict[int, int]) -> NDArray[np.void]:
+    """The table of texture and surface objects; their handles are added to `pointers`."""
+    rows: list[tuple[object, ...]] = []
+    for index, texture in enumerate(launch.args):
+        if isinstance(texture, Texture):
+            array = launch.args[texture.array]
+            assert isinstance(array, Array)
+            buffer = (pointers[texture.array] - GLOBAL_BASE) >> SLOT_BITS
+            pointers[index] = c.IMAGE_BASE + (len(rows) << c.IMAGE_SHIFT)
+            rows.append(_image_row(texture, array, buffer))
+    return np.array([*rows, (0,) * 4 + ((0,) * 3,) + (0,) * 3 + ((0,) * 3,)], c.IMAGE)
+
+
+def _image_row(texture: Texture, array: Array, buffer: int) -> tuple[object, ...]:
+    """The fields of core.h's Image of an object whose array is in the buffer of that number."""
+    dtype, extents = np.dtype(array.dtype), texture.extents(array.shape)
+    flags = c.IS_SURFACE * texture.surface | c.IS_LINEAR_MEMORY * (texture.memory == "linear")
+    flags |= c.IS_FILTERED * texture.interpolated | c.IS_NORMALIZED * texture.normalized
+    flags |= c.READS_FLOAT * texture.read_float
+    kinds = {"u": c.UNSIGNED_TEXELS, "i": c.SIGNED_TEXELS, "f": c.FLOAT_TEXELS}
+    layers = array.shape[0] if texture.layered else 0
+    return (
+        *(buffer, flags, len(extents), layers),
+        (*extents, 1, 1)[:3],
+        *(texture.channels, dtype.itemsize, kinds[dtype.kind]),
+        [ADDRESS_MODES.index(mode) for mode in (*texture.address, "clamp", "clamp")[:3]],
+    )

@@ -15,9 +15,10 @@ from numpy.typing import NDArray
 from grader import dataclass
 from grader.compile.launch_limits import wider_dtype
 from grader.faults import LabFault
-from grader.launch import ADDRESS_MODES, Array, Launch, Packed, Scalar, Texture
+from grader.launch import Array, Launch, Packed, Scalar
 from grader.simulator.core import bindings as c
 from grader.simulator.core.bindings import BUFFER, CELL_BYTES, GLOBAL_BASE, SLOT_BITS, SLOT_MIDDLE
+from grader.simulator.core.encode import texture_table
 from grader.simulator.decode.memory import parameter_value
 from grader.simulator.decode.module import Image
 from grader.simulator.decode.operands import Constant, OperandError
@@ -100,22 +101,6 @@ def buffer_table(buffers: Sequence[Buffer]) -> NDArray[np.void]:
         places = (x.ctypes.data for x in (b.data, b.hot, b.cell))
         rows.append((address_of(k), b.data.nbytes, *places, b.readonly, 0, 0, 0))
     return np.array([*rows, (0,) * 9], BUFFER)
-
-
-def image_row(texture: Texture, array: Array, buffer: int) -> tuple[object, ...]:
-    """The fields of core.h's Image of an object whose array is in the buffer of that number."""
-    dtype, extents = np.dtype(array.dtype), texture.extents(array.shape)
-    flags = c.IS_SURFACE * texture.surface | c.IS_LINEAR_MEMORY * (texture.memory == "linear")
-    flags |= c.IS_FILTERED * texture.interpolated | c.IS_NORMALIZED * texture.normalized
-    flags |= c.READS_FLOAT * texture.read_float
-    kinds = {"u": c.UNSIGNED_TEXELS, "i": c.SIGNED_TEXELS, "f": c.FLOAT_TEXELS}
-    layers = array.shape[0] if texture.layered else 0
-    return (
-        *(buffer, flags, len(extents), layers),
-        (*extents, 1, 1)[:3],
-        *(texture.channels, dtype.itemsize, kinds[dtype.kind]),
-        [ADDRESS_MODES.index(mode) for mode in (*texture.address, "clamp", "clamp")[:3]],
-    )
 
 
 @dataclass(frozen=True)
@@ -248,10 +233,38 @@ class Loader:
             for v in f.variables
             if v.space in ("global", "const")
         ]
+        self.named = self._named()
         self.kernel = kernel
         self.functions = {
             f.name: c.FUNCTION_BASE + k * c.FUNCTION_BYTES for k, f in enumerate(image.functions)
         }
+
+    def _named(self) -> frozenset[str]:
+        """The symbols that the kernel and the variables that it names have."""
+        held = {v.name: [to for _, to, _ in v.relocations] for v in self.globals if v.relocations}
+        left = [str(name) for kind, _, name, _ in self.image.constants.places if kind == "symbol"]
+        found: set[str] = set()
+        while left:
+            name = left.pop()
+            if name not in found:
+                found.add(name)
+                left += held.get(name, ())
+        return frozenset(found)
+
+    def _placed(self, launch: Launch) -> list[tuple[Variable, str]]:
+        """The variables that need a buffer, with the names that the launch may give them.
+
+        The C++ library declares a thousand, of which a kernel names a few: with all of them, a
+        fifth of the time of most runs was for their buffers.
+        """
+        names = [plain_name(v.name) if launch.globals else "" for v in self.globals]
+        for name in launch.globals:
+            if name not in names:
+                raise LabFault(
+                    f"the kernel's file has no __constant__ or __device__ variable `{name}`"
+                )
+        pairs = zip(self.globals, names, strict=True)
+        return [(v, name) for v, name in pairs if v.name in self.named or name in launch.globals]
 
     def load(self, launch: Launch) -> Loaded:
         """Prepare the memory of a launch.
@@ -265,7 +278,7 @@ class Loader:
                 f"a block has {window.used} bytes of shared memory, more than any device"
             )
         buffers, pointers = self._buffers(launch)
-        images = _images(launch, pointers)
+        images = texture_table(launch, pointers)
         params = self._parameters(launch, pointers)
         places = {b.name: address_of(n) for n, b in enumerate(buffers) if b.argument is None}
         places |= {name: c.LOCAL_START + at for name, at in self.image.local_places.items()}
@@ -286,15 +299,9 @@ class Loader:
             if isinstance(argument, Array):
                 pointers[index] = address_of(len(buffers))
                 buffers.append(_argument_buffer(index, argument))
-        places = {v.name: address_of(len(buffers) + k) for k, v in enumerate(self.globals)}
-        # A kernel with the C++ library has a hundred of them, and most launches need no name.
-        names = [plain_name(v.name) if launch.globals else "" for v in self.globals]
-        for name in launch.globals:
-            if name not in names:
-                raise LabFault(
-                    f"the kernel's file has no __constant__ or __device__ variable `{name}`"
-                )
-        for v, name in zip(self.globals, names, strict=True):
+        placed = self._placed(launch)
+        places = {v.name: address_of(len(buffers) + k) for k, (v, _) in enumerate(placed)}
+        for v, name in placed:
             content = launch.globals.get(name)
             if content is not None and content.nbytes != v.bytes:
                 raise LabFault(
@@ -350,19 +357,6 @@ class Loader:
         if what.startswith("param"):
             return parameter_value(params, what, add)
         return self._symbol(str(name), places) + add
-
-
-def _images(launch: Launch, pointers: dict[int, int]) -> NDArray[np.void]:
-    """The table of texture and surface objects; their handles are added to `pointers`."""
-    rows: list[tuple[object, ...]] = []
-    for index, texture in enumerate(launch.args):
-        if isinstance(texture, Texture):
-            array = launch.args[texture.array]
-            assert isinstance(array, Array)
-            buffer = (pointers[texture.array] - GLOBAL_BASE) >> SLOT_BITS
-            pointers[index] = c.IMAGE_BASE + (len(rows) << c.IMAGE_SHIFT)
-            rows.append(image_row(texture, array, buffer))
-    return np.array([*rows, (0,) * 4 + ((0,) * 3,) + (0,) * 3 + ((0,) * 3,)], c.IMAGE)
 
 
 def _special(name: str, launch: Launch, window: SharedWindow) -> int:
