@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, field
+from functools import lru_cache
 from math import prod
 from types import MappingProxyType
 from typing import Any
@@ -227,6 +228,7 @@ def too_large(launch: Launch) -> Finding | None:
     return None
 
 
+@lru_cache(maxsize=1)  # each launch of a program is checked
 def static_bytes(ptx: str) -> int:
     """The bytes of the __device__ and __constant__ arrays of a PTX module."""
     return sum(int(bits) // 8 * int(count) for bits, count in _STATIC.findall(ptx))

@@ -1,17 +1,20 @@
-"""The memory of a launch: which variables of a module get a buffer."""
+"""What a launch and its kernels need of a module: which variables get a buffer, debug sections."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
+from grader.compile.source import compile_source
 from grader.faults import LabFault
 from grader.launch import Launch
 from grader.simulator.core.bindings import core
 from grader.simulator.core.run import Limits, Machine
 from grader.simulator.decode.module import decode
+from grader.simulator.ptx.debug_info import LocalVariables
 from grader.simulator.ptx.parser import parse
 
 VARIABLES = """\
@@ -45,3 +48,24 @@ def test_only_variables_that_a_kernel_reaches_or_a_launch_fills_have_a_buffer() 
     assert [b.name for b in machine.loader.load(full).buffers] == ["pointed", "named", "filled"]
     with pytest.raises(LabFault, match="no __constant__ or __device__ variable `missing`"):
         machine.loader.load(replace(launch, globals={"missing": np.array([9], np.uint32)}))
+
+
+def test_debug_sections_are_read_once_for_all_kernels_of_a_module(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    source = "__device__ int f(int *x) { return *x; }\n"
+    for name in ("k", "l"):
+        source += f'extern "C" __global__ void {name}(int *out) {{ int v = 1; out[0] = f(&v); }}\n'
+    module = parse(compile_source(source.encode(), "k.cu").debug_ptx)
+    read: list[LocalVariables] = []
+    made = LocalVariables.__init__
+
+    def counted(self: LocalVariables, sections: Mapping[str, str]) -> None:
+        read.append(self)
+        made(self, sections)
+
+    monkeypatch.setattr(LocalVariables, "__init__", counted)
+    for name in ("k", "l"):
+        decode(module, name, core().known, definedness=True)
+    (variables,) = read
+    assert [v.name for v in variables.variables] == ["v", "v"]

@@ -64,7 +64,13 @@ from grader.simulator.decode.peephole import (
     written_once,
 )
 from grader.simulator.decode.shadow import Shadows, make_shadows
-from grader.simulator.decode.stack import Numbered, numbered_in, subscripts_of, with_local_copies
+from grader.simulator.decode.stack import (
+    Numbered,
+    local_variables,
+    numbered_in,
+    subscripts_of,
+    with_local_copies,
+)
 from grader.simulator.decode.updates import SYNC_SHIFT, USED_SHIFT, WRITES, memory_roles
 from grader.simulator.ptx.debug_info import LocalVariables
 from grader.simulator.ptx.model import Function, Instruction, Location, Module, PtxError, TooLarge
@@ -163,7 +169,7 @@ def decode(
     names = reachable_functions(functions, module.variables, kernel)
     functions = with_local_copies(functions, names)
     own = list(map(functions.__getitem__, names))
-    variables = LocalVariables(module.sections) if definedness else None
+    variables = local_variables(module.sections) if definedness else None
     follows = definedness and any(map(followed_loads, own))
     use = Use(has_local(own), follows, numbered_in(own, variables), subscripts_of(module, kernel))
     use = with_crossings(use, names, functions, module.variables) if definedness else use

@@ -15,6 +15,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field, replace
+from functools import lru_cache
 
 from grader import dataclass
 from grader.compile.program import Subscript
@@ -38,6 +39,16 @@ _MOST_ADDED = 16
 """What an address is followed through at most."""
 _MOST_VARIABLES, _VARIABLE_SHIFT = 63, 42
 """Numbers of variables, and where an address has them: see core/machine/launch.h."""
+
+
+def local_variables(sections: Mapping[str, str]) -> LocalVariables:
+    """The local variables of a module, by its debug sections: read once for all its kernels."""
+    return _local_variables(tuple(sections.items()))
+
+
+@lru_cache(maxsize=1)  # trials decode a dozen kernels of one module in turn
+def _local_variables(sections: tuple[tuple[str, str], ...]) -> LocalVariables:
+    return LocalVariables(dict(sections))
 
 
 def with_local_copies(functions: dict[str, Function], names: Sequence[str]) -> dict[str, Function]:

@@ -17,6 +17,7 @@ from grader.compile.program import Parameter
 from grader.launch import Array, Dim3, Launch
 from grader.simulator.core import bindings as c
 from grader.simulator.decode.module import Image
+from grader.simulator.decode.stack import local_variables
 from grader.simulator.diagnose.confirmation import Confirmation
 from grader.simulator.diagnose.places import Branches
 from grader.simulator.diagnose.races import (
@@ -136,7 +137,7 @@ class KernelCode:
     @cached_property
     def locals(self) -> LocalVariables:
         """The local variables that the module's debug sections describe."""
-        return LocalVariables(self.image.module.sections)
+        return local_variables(self.image.module.sections)
 
     @cached_property
     def classes(self) -> Classes:
