@@ -25,6 +25,7 @@ import tomllib
 import zipfile
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -35,7 +36,7 @@ TAG = "manylinux_2_17_{0}"
 EPOCH = "315532800"
 """1980-01-01, the earliest time that a zip can hold."""
 
-MAX_BYTES = 2_080_000
+MAX_BYTES = 2_000_000
 """The most that a wheel may have."""
 
 SOURCES = (
@@ -111,6 +112,24 @@ def make_wheel(
     return wheel
 
 
+def compress(wheel: Path) -> None:
+    """Compress the files of a wheel anew, by zopfli: slowly, and by 4 % better than zlib can.
+
+    Raises BuildError without zopflipy.
+    """
+    if find_spec("zopfli") is None:
+        raise BuildError("the package zopflipy is not installed: pip install '.[wheels]'")
+    from zopfli import ZipFile
+
+    smaller = wheel.with_suffix(".part")
+    with zipfile.ZipFile(wheel) as old, ZipFile(smaller, "w", zipfile.ZIP_DEFLATED) as new:
+        for one in old.infolist():
+            kept = zipfile.ZipInfo(one.filename, one.date_time)
+            kept.external_attr, kept.compress_type = one.external_attr, one.compress_type
+            new.writestr(kept, old.read(one))
+    smaller.replace(wheel)
+
+
 def zig(processor: str) -> dict[str, str]:
     """Return the settings of the compiler for a processor. Raises BuildError without ziglang."""
     found = find_spec("ziglang")
@@ -170,6 +189,8 @@ def build(out: Path, processors: Sequence[str], pages: Sequence[str] | None) -> 
         make_content(content, pages)
         sdist = make_sdist(content, made)
         built = [sdist, *(make_wheel(sdist, each, zig(each), made) for each in processors)]
+        with ThreadPoolExecutor() as pool:
+            list(pool.map(compress, built[1:]))
         problems = [f"{wheel.name}: {what}" for wheel in built[1:] for what in audit(wheel)]
         if problems:
             raise BuildError("\n".join(problems))

@@ -191,6 +191,25 @@ def test_the_record_lists_every_file(built: Built) -> None:
     assert sorted(row.split(",")[0] for row in rows) == sorted(names(built.wheel))
 
 
+def test_a_wheel_that_is_compressed_anew_is_the_same_but_smaller(tmp_path: Path) -> None:
+    wheel, text = tmp_path / "x-1-py3-none-any.whl", Path(__file__).read_bytes()
+    with zipfile.ZipFile(wheel, "w", zipfile.ZIP_DEFLATED) as made:
+        for name, mode in (("a/code.py", 0o644), ("a/run.sh", 0o755)):
+            entry = zipfile.ZipInfo(name, (1980, 1, 1, 0, 0, 0))
+            entry.external_attr, entry.compress_type = mode << 16, zipfile.ZIP_DEFLATED
+            made.writestr(entry, text)
+    before = wheel.read_bytes()
+    wheels.compress(wheel)
+    assert len(wheel.read_bytes()) < 0.99 * len(before)
+    assert [p.name for p in tmp_path.iterdir()] == [wheel.name]
+    with zipfile.ZipFile(wheel) as archive:
+        assert archive.testzip() is None
+        for entry in archive.infolist():
+            assert archive.read(entry) == text
+        modes = {e.filename: (e.external_attr >> 16, e.date_time[0]) for e in archive.infolist()}
+    assert modes == {"a/code.py": (0o644, 1980), "a/run.sh": (0o755, 1980)}
+
+
 def test_the_audit_accepts_a_wheel_and_says_what_is_wrong(built: Built, tmp_path: Path) -> None:
     assert built.wheel.stat().st_size <= wheels.MAX_BYTES
     assert [w for w in wheels.audit(built.wheel) if "auditwheel" not in w] == []
