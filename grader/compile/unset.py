@@ -33,6 +33,9 @@ _TYPES = {
 _STORED = re.compile(
     r"\b(?:static|extern|constexpr|volatile|register|typedef|thread_local|alignas|__\w+__)\b"
 )
+_NO_STATEMENTS = re.compile(
+    r"\bconstexpr\b|^\s*(?:typedef\s+)?(?:struct|class|union)\b[^{]*__align__"
+)
 _BLOCKS = ("compound_statement", "case_statement")
 _WRAPPERS = ("pointer_declarator", "parenthesized_declarator")
 _MAX_LENGTH = 200
@@ -71,7 +74,7 @@ def _statements(declaration: Node) -> Iterator[str]:
     if not declarators or declarators[0].start - declaration.start > _MAX_LENGTH:
         return
     words = tree.data[declaration.start : declarators[0].start].decode(errors="replace")
-    if _STORED.search(words) or _is_constant_function(declaration):
+    if _STORED.search(words) or not _may_have_statements(declaration):
         return
     for declarator in declarators:
         inner, is_pointer = declarator, False
@@ -83,9 +86,12 @@ def _statements(declaration: Node) -> Iterator[str]:
             yield _FORMS[form].replace("NAME", inner.text)
 
 
-def _is_constant_function(declaration: Node) -> bool:
-    """Whether a declaration is in a constexpr function, which has no asm statement."""
+def _may_have_statements(declaration: Node) -> bool:
+    """Whether asm statements may stand beside a declaration: not in a constexpr function.
+
+    The grammar takes `struct __align__(16) Pair { int a; }` for a function.
+    """
     for above in declaration.ancestors:
         if above.kind == "function_definition":
-            return "constexpr" in above.text.partition("{")[0]
-    return False
+            return _NO_STATEMENTS.search(above.text.partition("{")[0]) is None
+    return True
