@@ -11,6 +11,7 @@ import pytest
 
 from grader.gradebook.book import Gradebook, open_gradebook
 from tests.gradebook.postgresql import copied, new_schema, program, server
+from tests.statements import shared_statements as shared_statements
 
 KINDS = ("sqlite", "postgresql")
 

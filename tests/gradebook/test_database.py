@@ -7,10 +7,11 @@ import threading
 from pathlib import Path
 
 import pytest
-from sqlalchemy import text
+from sqlalchemy import create_engine, text
 from sqlalchemy.sql.compiler import SQLCompiler
 
 from grader.faults import LabFault, MachineFault
+from grader.gradebook import database
 from grader.gradebook.book import Gradebook, open_gradebook
 from grader.gradebook.database import connect, is_sqlite
 from tests.gradebook.made import NOON, a_grade
@@ -51,7 +52,15 @@ def test_any_file_name(tmp_path: Path, folder: str) -> None:
 def test_a_query_of_the_check_is_made_once_and_not_at_each_opening(
     url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(database, "create_engine", create_engine)  # with statements of its own
     open_gradebook(url).close()
+    made = selects_made(monkeypatch)
+    open_gradebook(url).close()
+    assert 0 < len(made) <= 2, "the lines of the audit; PostgreSQL's tables"
+
+
+def selects_made(monkeypatch: pytest.MonkeyPatch) -> list[object]:
+    """A list that gets each query that is compiled from now on."""
     made: list[object] = []
     visit = SQLCompiler.visit_select
 
@@ -60,8 +69,21 @@ def test_a_query_of_the_check_is_made_once_and_not_at_each_opening(
         return visit(self, select, *args, **options)  # type: ignore[arg-type]
 
     monkeypatch.setattr(SQLCompiler, "visit_select", counted)
-    open_gradebook(url).close()
-    assert len(made) <= 2, "the lines of the audit; PostgreSQL's tables"
+    return made
+
+
+def test_the_gradebooks_of_tests_share_their_statements(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def read(name: str) -> None:
+        book = open_gradebook(str(tmp_path / name))
+        assert book.entries("lab") == ()
+        book.close()
+
+    read("one.db")
+    made = selects_made(monkeypatch)
+    read("other.db")
+    assert made == []
 
 
 def test_a_gradebook_is_its_owners_alone(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ import argon2
 import pytest
 
 from tests.portal.made import Served, served
+from tests.statements import shared_statements as shared_statements
 
 SLOW = argon2.PasswordHasher
 """What the product makes the digests of tokens with."""
