@@ -82,15 +82,51 @@ def forked(
         server = _IDLE.get_nowait()
     except queue.Empty:
         server = _Server()
-    order: dict[str, object] = {
+    order = _order(words, cwd, variables, streams)
+    code = server.run(order, [number for number in streams if number != CLOSED], timeout)
+    _IDLE.put(server)
+    return code
+
+
+def _order(
+    words: Sequence[str | Path], cwd: Path, variables: dict[str, str], streams: Sequence[int]
+) -> dict[str, object]:
+    return {
         "words": list(map(str, words)),
         "folder": str(cwd),
         "environment": variables,
         "streams": streams,
+        "modules": (),
+        "session": False,
     }
-    code = server.run(order, [number for number in streams if number != CLOSED], timeout)
-    _IDLE.put(server)
-    return code
+
+
+class Begun:
+    """A `grader WORDS` that goes on, in a session of its own, without streams.
+
+    `modules` are imported before it is forked, and for all later ones: a command that is killed
+    does not tell what it imported.
+    """
+
+    def __init__(self, *words: str, modules: Sequence[str] = ()) -> None:
+        try:
+            self._server = _LASTING.get_nowait()
+        except queue.Empty:
+            self._server = _Server()
+        variables = {**os.environ, "PYTHONPATH": str(ROOT)}
+        with open(os.devnull, "r+b") as nothing:
+            streams = (nothing.fileno(),) * 3
+            order = _order(words, ROOT, variables, streams)
+            order |= {"modules": modules, "session": True}
+            self.pid = self._server.begin(order, streams)
+        self._code: int | None = None
+
+    def wait(self, timeout: float = PATIENCE) -> int:
+        """Return its exit code. Raises TimeoutError when it does not end."""
+        if self._code is None:
+            self._code = self._server.end(timeout)
+            _LASTING.put(self._server)
+        return self._code
 
 
 class _Server:
@@ -108,15 +144,21 @@ class _Server:
             )
         _SERVERS.append(self)
 
-    def run(self, order: dict[str, object], descriptors: list[int], timeout: float) -> int:
+    def begin(self, order: dict[str, object], descriptors: Sequence[int]) -> int:
         message = json.dumps(order).encode()
         assert len(message) < MESSAGE_BYTES
         self._socket.settimeout(None)
         socket.send_fds(self._socket, [message], descriptors)
-        pid = int(self._socket.recv(64))
+        return int(self._socket.recv(64))
+
+    def end(self, timeout: float) -> int:
         self._socket.settimeout(timeout)
+        return int(self._socket.recv(64))
+
+    def run(self, order: dict[str, object], descriptors: list[int], timeout: float) -> int:
+        pid = self.begin(order, descriptors)
         try:
-            return int(self._socket.recv(64))
+            return self.end(timeout)
         except TimeoutError:
             os.kill(pid, signal.SIGKILL)
             words = order["words"]
@@ -125,6 +167,8 @@ class _Server:
 
 _SERVERS: list[_Server] = []
 _IDLE: queue.SimpleQueue[_Server] = queue.SimpleQueue()
+_LASTING: queue.SimpleQueue[_Server] = queue.SimpleQueue()
+"""Those of commands that go on, which have imported more."""
 
 
 def descendants(standing: Set[int] = frozenset()) -> set[int]:

@@ -42,13 +42,15 @@ def main() -> None:
         message, descriptors, _, _ = socket.recv_fds(requests, MESSAGE_BYTES, 3)
         if not message:
             return
+        order = json.loads(message)
+        _import(order["modules"])
         reports, report = os.pipe()
         pid = os.fork()
         if not pid:
             signal.signal(signal.SIGINT, interrupt)
             for other in (requests.detach(), reports, nothing):
                 os.close(other)
-            _become(json.loads(message), descriptors, report)
+            _become(order, descriptors, report)
         for descriptor in (*descriptors, report):
             os.close(descriptor)
         requests.send(b"%d" % pid)
@@ -64,6 +66,8 @@ def main() -> None:
 
 def _become(order: dict[str, Any], descriptors: list[int], report: int) -> None:
     """Run the command in this forked process."""
+    if order["session"]:
+        os.setsid()
     os.environ.clear()
     os.environ.update(order["environment"])
     tempfile.tempdir = None

@@ -6,9 +6,8 @@ import os
 import random
 import signal
 import socket
-import subprocess
-import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -18,10 +17,13 @@ from grader.gradebook.book import Gradebook, open_gradebook
 from grader.gradebook.course import read_course
 from grader.gradebook.tables import attempt
 from tests import processes
-from tests.command import PATIENCE, ROOT
+from tests.command import Begun
+from tests.patience import PATIENCE
 from tests.portal.made import LAB, Visit, source, until, write_course
 
-PYTHON = (sys.executable, "-m", "grader")
+PORTAL = ("grader.cli.portal", "grader.portal.app", "grader.portal.worker", "uvicorn")
+"""What the commands import that are killed here: most of a second of processor time each."""
+
 KILLS = int(os.environ.get("WARPGRADE_KILLS", "4"))
 
 
@@ -37,15 +39,14 @@ def free_port() -> int:
             return number
 
 
-def start(*words: str) -> subprocess.Popen[bytes]:
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    return subprocess.Popen(
-        [*PYTHON, *words], env=environment, stderr=subprocess.DEVNULL, start_new_session=True
-    )
+def start(*words: str) -> Begun:
+    """Start `grader serve` or `grader worker`."""
+    return Begun(*words, modules=PORTAL)
 
 
-def kill(process: subprocess.Popen[bytes]) -> None:
-    os.killpg(process.pid, signal.SIGKILL)
+def kill(process: Begun) -> None:
+    with suppress(ProcessLookupError):  # it has been killed, and its group with it
+        os.killpg(process.pid, signal.SIGKILL)
     process.wait()
 
 
@@ -155,6 +156,6 @@ def test_an_upload_that_never_ends_does_not_keep_a_server(tmp_path: Path) -> Non
         lines += ["Content-Type: multipart/form-data; boundary=x"]
         slow.sendall(("\r\n".join(lines) + "\r\n\r\n").encode())
         assert slow.recv(12) == b"HTTP/1.1 100", "the server waits for the body"
-        server.send_signal(signal.SIGTERM)
+        os.kill(server.pid, signal.SIGTERM)
         server.wait(PATIENCE)
     book.close()
