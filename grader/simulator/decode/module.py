@@ -56,6 +56,7 @@ from grader.simulator.decode.operands import (
     Operands,
     RegisterFile,
 )
+from grader.simulator.decode.parameters import with_local_copies
 from grader.simulator.decode.peephole import (
     Registers,
     fuse_indices,
@@ -64,13 +65,7 @@ from grader.simulator.decode.peephole import (
     written_once,
 )
 from grader.simulator.decode.shadow import Shadows, make_shadows
-from grader.simulator.decode.stack import (
-    Numbered,
-    local_variables,
-    numbered_in,
-    subscripts_of,
-    with_local_copies,
-)
+from grader.simulator.decode.stack import Numbered, local_variables, numbered_in, subscripts_of
 from grader.simulator.decode.updates import SYNC_SHIFT, USED_SHIFT, WRITES, memory_roles
 from grader.simulator.ptx.debug_info import LocalVariables
 from grader.simulator.ptx.model import Function, Instruction, Location, Module, PtxError, TooLarge

@@ -54,7 +54,13 @@ from grader.simulator.decode.memory import (
     space_of,
 )
 from grader.simulator.decode.operands import Operands, address, vector
-from grader.simulator.decode.stack import bound_checks, is_watched, printed_stores, subscript_check
+from grader.simulator.decode.stack import (
+    bound_checks,
+    is_watched,
+    printed_stores,
+    scalar_copies,
+    subscript_check,
+)
 from grader.simulator.ptx.constants import integer
 from grader.simulator.ptx.debug_info import LocalVariables
 from grader.simulator.ptx.model import TYPE_BYTES, Function, Instruction
@@ -147,6 +153,7 @@ class Shadows:
         self.scratch = self.allocate(bits=False)
         self.copies, self.using = copy_groups(f, self.at), using_stores(f)
         self.numbered, self.own_variables = use.numbered, use.numbered_in(f)
+        self.using |= scalar_copies(f, variables)
         self.subscripts, self.printed = use.subscripts, printed_stores(f, variables)
         self.begin = beginnings(f, variables)
 

@@ -14,8 +14,9 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import field
 from functools import lru_cache
+from math import prod
 
 from grader import dataclass
 from grader.compile.program import Subscript
@@ -23,8 +24,9 @@ from grader.simulator.decode.dataflow import targets
 from grader.simulator.decode.instructions import Insn
 from grader.simulator.decode.memory import GENERIC, PARAM, base_of, space_of
 from grader.simulator.decode.operands import Operands, address_or_none, vector
+from grader.simulator.decode.parameters import COPY
 from grader.simulator.ptx.debug_info import InnerArray, LocalVariable, LocalVariables
-from grader.simulator.ptx.model import TYPE_BYTES, Function, Instruction, Location, Module, Variable
+from grader.simulator.ptx.model import TYPE_BYTES, Function, Instruction, Module
 
 _NAME = re.compile(r"[$%A-Za-z_][$%\w@]*")
 _NUMBER, _SIGNED = re.compile(r"\d{1,9}"), re.compile(r"-?\d{1,9}")
@@ -32,9 +34,6 @@ _SCALAR = re.compile(
     r"(?:(?:unsigned|signed|long|short|int|char|bool|float|double) ?)+|u?int\d+_t|size_t|.*\*"
 )
 _STORE = 64  # in the flag of a check of bounds, as in a report
-_VARIADIC, _COPY = "%VAParam", "_local"
-"""How PTX names the parameter that is `...`, and how the names of local copies end."""
-_VARIADIC_ALIGN = 8
 _MOST_ADDED = 16
 """What an address is followed through at most."""
 _MOST_VARIABLES, _VARIABLE_SHIFT = 63, 42
@@ -49,89 +48,6 @@ def local_variables(sections: Mapping[str, str]) -> LocalVariables:
 @lru_cache(maxsize=1)  # trials decode a dozen kernels of one module in turn
 def _local_variables(sections: tuple[tuple[str, str], ...]) -> LocalVariables:
     return LocalVariables(dict(sections))
-
-
-def with_local_copies(functions: dict[str, Function], names: Sequence[str]) -> dict[str, Function]:
-    """The functions, with a local variable for each parameter whose address its function takes.
-
-    PTX keeps such a parameter in local memory: a large struct that is passed by value, and the
-    values behind `...`, of which a function has room for as many as any call passes.
-
-    Args:
-        functions: all functions by name.
-        names: those that the kernel may call.
-    """
-    moved = dict(functions)
-    for name in names:
-        f = moved[name]
-        if not f.entry and any(v.name.startswith(_VARIADIC) for v in f.parameters):
-            moved |= _with_room(moved, names, name)
-    for name in names:
-        f = moved[name]
-        own = {v.name: v for v in f.parameters} if not f.entry else {}
-        moves = (i.operands[-1] for i in f.body if i.op.startswith("mov.")) if own else ()
-        if taken := [own[x] for x in dict.fromkeys(moves) if x in own]:
-            moved[name] = _with_copies(f, taken)
-    return moved
-
-
-def _with_room(
-    functions: Mapping[str, Function], names: Sequence[str], name: str
-) -> dict[str, Function]:
-    """A function with `...`, and its callers, with room for what the longest call passes."""
-    f, out, longest = functions[name], dict[str, Function](), 1
-    passed = defaultdict[str, set[str]](set)
-    for caller in names:
-        for i in functions[caller].body:
-            if i.op.startswith("call") and name in i.operands[:2]:
-                at = i.operands.index(name) + 1
-                given = _NAME.findall(i.operands[at]) if at < len(i.operands) else []
-                if len(given) < len(f.parameters):  # the compiler passes nothing for nothing
-                    given.append(f"{name}{_COPY}")
-                    i.operands[at:] = [f"({', '.join(given)})"]
-                passed[caller].add(given[-1])
-    for caller, own in passed.items():
-        variables = functions[caller].variables
-        longest = max([longest, *(v.bytes for v in variables if v.name in own)])
-    for caller, own in passed.items():
-        others = [v for v in functions[caller].variables if v.name not in own]
-        enlarged = [Variable(x, "param", _VARIADIC_ALIGN, longest) for x in sorted(own)]
-        out[caller] = replace(functions[caller], variables=others + enlarged)
-    f = out.get(name, f)
-    parameters = [*f.parameters[:-1], replace(f.parameters[-1], bytes=longest)]
-    return out | {name: replace(f, parameters=parameters)}
-
-
-def _with_copies(f: Function, taken: Sequence[Variable]) -> Function:
-    """A function that copies parameters to local variables first, and uses these."""
-    names = {v.name: v.name.lstrip("%") + _COPY for v in taken}
-    bases = {v.name: f"%{names[v.name]}" for v in taken}
-    registers, body = dict(f.registers), list[Instruction]()
-
-    def add(op: str, *operands: str) -> None:
-        body.append(Instruction(op, list(operands), None, Location(), f.library))
-
-    for v in taken:
-        base, size = bases[v.name], next(n for n in (8, 4, 2, 1) if not (v.align | v.bytes) % n)
-        registers[base], kind = "b64", f"b{8 * size}"
-        add("mov.u64", base, names[v.name])
-        for at in range(0, v.bytes, size):
-            registers[value := f"{base}_{at}"] = kind.replace("b8", "b16")
-            add(f"ld.param.{kind}", value, f"[{v.name}+{at}]")
-            add(f"st.local.{kind}", f"[{base}+{at}]", value)
-    start = len(body)
-    for i in f.body:
-        uses = [names.get(x, x) for x in i.operands]
-        base = address_or_none(uses[-1])[0] if i.op.startswith("ld.param") else ""
-        if base in bases:
-            uses[-1] = uses[-1].replace(base, bases[base], 1)
-            i = replace(i, op=i.op.replace("ld.param", "ld.local", 1))
-        body.append(replace(i, operands=uses))
-    copies = [replace(v, name=names[v.name], space="local") for v in taken]
-    labels = {label: at + start for label, at in f.labels.items()}
-    return replace(
-        f, variables=[*f.variables, *copies], registers=registers, body=body, labels=labels
-    )
 
 
 def printed_stores(f: Function, variables: LocalVariables | None) -> frozenset[int]:
@@ -161,6 +77,25 @@ def printed_stores(f: Function, variables: LocalVariables | None) -> frozenset[i
         elif head == "add" and i.operands[1:2] == ["%SP"] and _NUMBER.fullmatch(i.operands[-1]):
             offsets[i.operands[0]] = int(i.operands[-1])
     return frozenset(printed)
+
+
+def scalar_copies(f: Function, variables: LocalVariables | None) -> frozenset[int]:
+    """The stores, by id, of integer variables of the source, or elements: they have no padding."""
+    frame = next((v.name for v in f.variables if v.space == "local"), "")
+    whole, out = dict[str, int](), set[int]()
+    for i in f.body if frame and variables else ():
+        head, size = i.op.split(".")[0], TYPE_BYTES.get(i.op.split(".")[-1], 0)
+        if head == "st" and whole.get(i.operands[1]) == size:
+            out.add(id(i))
+            continue
+        base, offset = address_or_none(i.operands[-1]) if head == "ld" else ("", 0)
+        v = variables.at(frame, offset) if variables and base == "%SP" else None
+        bytes_ = whole.get(i.operands[-1], 0) if head == "mov" else 0
+        if v is not None and _SCALAR.fullmatch(v.kind):
+            element = v.bytes // prod(map(int, _NUMBER.findall(v.extent)))
+            bytes_ = size if element == size and (offset - v.offset) % size == 0 else 0
+        whole |= dict.fromkeys(targets(i), bytes_)
+    return frozenset(out)
 
 
 def _last_argument(given: Mapping[str, str], call: Instruction) -> str:
@@ -273,7 +208,7 @@ def _numbered(f: Function, variables: LocalVariables, before: int) -> Numbered:
         before: how many variables of other functions have numbers.
     """
     numbered, numbers = Numbered(), dict[int, int]()
-    frames = [v for v in f.variables if v.space == "local" and not v.name.endswith(_COPY)]
+    frames = [v for v in f.variables if v.space == "local" and not v.name.endswith(COPY)]
     if len(frames) != 1 or f.library:
         return numbered
     own: dict[int, LocalVariable] = {}
