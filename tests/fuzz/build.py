@@ -61,13 +61,15 @@ def environment(path: Path) -> dict[str, str]:
 
 def _built(flags: tuple[str, ...], folder: Path) -> Path:
     sources = sorted(CORE.rglob("*.c"))
-    digest = hashlib.sha256(" ".join((*BASE, *flags)).encode())
-    for path in (*sources, *sorted(CORE.rglob("*.h"))):
-        digest.update(path.read_bytes())
-    folder.mkdir(parents=True, exist_ok=True)
+    shared = hashlib.sha256(" ".join((*BASE, *flags)).encode())
+    for path in sorted(CORE.rglob("*.h")):
+        shared.update(path.read_bytes())
+    objects = [_object(source, shared.copy(), folder) for source in sources]
+    digest = hashlib.sha256(" ".join(made.name for made in objects).encode())
     target = folder / f"core-{digest.hexdigest()[:16]}.so"
     if not target.exists():
-        objects = [_compiled(source, flags, folder) for source in sources]
+        for source, made in zip(sources, objects, strict=True):
+            _compile(source, flags, made)
         part = target.with_suffix(f".{os.getpid()}.part")
         link = [compiler(), *flags, "-shared", "-pthread", *map(str, objects), "-lm"]
         subprocess.run([*link, "-o", str(part)], check=True)
@@ -75,8 +77,17 @@ def _built(flags: tuple[str, ...], folder: Path) -> Path:
     return target
 
 
-def _compiled(source: Path, flags: tuple[str, ...], folder: Path) -> Path:
-    made = folder / source.relative_to(CORE).with_suffix(".o")
+def _object(source: Path, digest: hashlib._Hash, folder: Path) -> Path:
+    """Where a compiled source is, by its content and that of all headers, which come first."""
+    digest.update(source.read_bytes())
+    return folder / source.relative_to(CORE).with_suffix(f".{digest.hexdigest()[:16]}.o")
+
+
+def _compile(source: Path, flags: tuple[str, ...], made: Path) -> None:
+    """Compile a source, unless a run before did: most changes are of one source."""
+    if made.exists():
+        return
     made.parent.mkdir(parents=True, exist_ok=True)
-    subprocess.run([compiler(), *BASE, *flags, "-c", str(source), "-o", str(made)], check=True)
-    return made
+    part = made.with_suffix(f".{os.getpid()}.part")
+    subprocess.run([compiler(), *BASE, *flags, "-c", str(source), "-o", str(part)], check=True)
+    part.replace(made)
