@@ -61,6 +61,17 @@ def modules() -> dict[str, ast.Module]:
     return named
 
 
+@pytest.fixture(scope="module")
+def trees() -> Mapping[str, ast.Module]:
+    """The modules, parsed once for all tests of this file."""
+    return modules()
+
+
+@pytest.fixture(scope="module")
+def graph(trees: Mapping[str, ast.Module]) -> Imports:
+    return imports(trees)
+
+
 def imports(trees: Mapping[str, ast.Module]) -> Imports:
     """What each module imports of the package, by dotted name; those inside functions count."""
     return {
@@ -107,20 +118,20 @@ def cycle(graph: Imports) -> list[str]:
     return []
 
 
-def test_imports_go_down() -> None:
-    assert wrong_floors(imports(modules())) == []
+def test_imports_go_down(graph: Imports) -> None:
+    assert wrong_floors(graph) == []
 
 
-def test_no_cycles() -> None:
-    assert cycle(imports(modules())) == []
+def test_no_cycles(graph: Imports) -> None:
+    assert cycle(graph) == []
 
 
-def test_folders_of_the_simulator_import_downward() -> None:
+def test_folders_of_the_simulator_import_downward(graph: Imports) -> None:
     floor = {f"simulator.{name}": number for number, name in enumerate(SIMULATOR)}
-    folder = {m: ".".join(m.split(".")[:2]) for m in modules()}
+    folder = {m: ".".join(m.split(".")[:2]) for m in graph}
     wrong = [
         f"{module} imports {target}"
-        for module, targets in imports(modules()).items()
+        for module, targets in graph.items()
         for target in targets
         if folder[module] in floor
         and folder.get(target, "").startswith("simulator.")
@@ -190,9 +201,9 @@ def test_no_folder_holds_too_many_files() -> None:
     assert {str(folder): n for folder, n in count.items() if n > MOST_IN_A_FOLDER} == {}
 
 
-def test_functions_are_short() -> None:
+def test_functions_are_short(trees: Mapping[str, ast.Module]) -> None:
     every = [
-        (f"{module}.{name}", n) for module, tree in modules().items() for name, n in functions(tree)
+        (f"{module}.{name}", n) for module, tree in trees.items() for name, n in functions(tree)
     ]
     lengths = [n for _, n in every]
     assert median(lengths) <= 10
@@ -200,17 +211,17 @@ def test_functions_are_short() -> None:
     assert [f"{name}: {n}" for name, n in every if n > 60] == []
 
 
-def test_names_say_what_things_are() -> None:
+def test_names_say_what_things_are(trees: Mapping[str, ast.Module]) -> None:
     defined = {
         f"{module}: {name}"
-        for module, tree in modules().items()
+        for module, tree in trees.items()
         for node in ast.walk(tree)
         if isinstance(node, ast.FunctionDef | ast.ClassDef)
         for name in [node.name]
         if FORBIDDEN.search(name)
     }
     assert defined == set()
-    assert [module for module in modules() if FORBIDDEN.search(module.replace(".", "_"))] == []
+    assert [module for module in trees if FORBIDDEN.search(module.replace(".", "_"))] == []
 
 
 @pytest.mark.parametrize("name", ["utils", "path_utils", "helper", "common_types", "Manager"])
@@ -218,11 +229,11 @@ def test_a_forbidden_name_is_detected(name: str) -> None:
     assert FORBIDDEN.search(name)
 
 
-def test_no_module_state() -> None:
+def test_no_module_state(trees: Mapping[str, ast.Module]) -> None:
     """No function rebinds a module's name."""
     found = [
         f"{module}:{node.lineno}"
-        for module, tree in modules().items()
+        for module, tree in trees.items()
         for node in ast.walk(tree)
         if isinstance(node, ast.Global)
     ]
