@@ -12,9 +12,11 @@ import hashlib
 from collections.abc import Sequence
 from importlib.resources import files
 from pathlib import Path
+from types import CodeType
 from typing import Any
 
-from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
+from jinja2 import BytecodeCache, ChoiceLoader, Environment, PackageLoader, StrictUndefined
+from jinja2.bccache import Bucket
 from markupsafe import Markup, escape
 
 from grader import dataclass
@@ -69,6 +71,30 @@ class Templates:
         return text.encode("utf-8", "replace")
 
 
+class _Compiled(BytecodeCache):
+    """What the templates of this process were compiled to, by name and source.
+
+    Each report and each cell of a notebook has an engine of its own, and to compile its templates
+    took most of the time of a page.
+    """
+
+    def __init__(self) -> None:
+        self._made: dict[str, tuple[str, CodeType]] = {}
+
+    def load_bytecode(self, bucket: Bucket) -> None:
+        """Give a template what an equal one was compiled to."""
+        checksum, code = self._made.get(bucket.key, ("", None))
+        bucket.code = code if checksum == bucket.checksum else None
+
+    def dump_bytecode(self, bucket: Bucket) -> None:
+        """Keep what a template was compiled to."""
+        assert bucket.code is not None
+        self._made[bucket.key] = bucket.checksum, bucket.code
+
+
+_COMPILED = _Compiled()
+
+
 def load_templates() -> Templates:
     """Load the templates of this package."""
     environment = page_environment("grader.reports.page")
@@ -86,6 +112,7 @@ def page_environment(*packages: str) -> Environment:
         finalize=_printable_value,
         trim_blocks=True,
         lstrip_blocks=True,
+        bytecode_cache=_COMPILED,
     )
     environment.filters["code"] = _with_code
     return environment

@@ -8,6 +8,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from jinja2 import Environment, FileSystemLoader
 
 from grader.batch.store import StoreResult
 from grader.checks.causes import Explanation
@@ -20,7 +21,7 @@ from grader.labs.reading import load_lab
 from grader.reports.classes import ReportRow, page_names
 from grader.reports.page.classes import class_view
 from grader.reports.page.student import student_view
-from grader.reports.page.write import student_page, write_class_report
+from grader.reports.page.write import page_environment, student_page, write_class_report
 from grader.submissions.files import read_submission
 from grader.submissions.gather import StudentSubmission
 from tests.made import RACE, a_grade, a_lab, a_result
@@ -212,3 +213,28 @@ def test_students_without_a_grade_are_on_the_index(tmp_path: Path) -> None:
     index = write_class_report(tmp_path, LAB, a_class(2), missing=missing).read_text("utf-8")
     listed = index.partition('id="missing"')[2]
     assert all(f"<li>{one}</li>" in listed for one in missing)
+
+
+def test_a_template_is_compiled_once_and_again_when_it_changed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    compiled: list[str] = []
+    generate = Environment._generate
+
+    def counted(self: Environment, source: object, name: str, *args: object, **more: object) -> str:
+        compiled.append(name)
+        return generate(self, source, name, *args, **more)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(Environment, "_generate", counted)
+    (tmp_path / "one.html").write_text("{{ n }} in the first")
+
+    def page() -> str:
+        environment = page_environment("grader.reports.page")
+        environment.loader = FileSystemLoader(tmp_path)
+        return environment.get_template("one.html").render(n=1)
+
+    assert [page(), page()] == ["1 in the first"] * 2
+    assert compiled == ["one.html"]
+    (tmp_path / "one.html").write_text("{{ n }} in the second")
+    assert page() == "1 in the second"
+    assert compiled == ["one.html"] * 2
