@@ -12,9 +12,9 @@ A register counts where it is the variable's before its block begins: the value 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from grader.simulator.decode.dataflow import targets
+from grader.simulator.decode.dataflow import sources, targets
 from grader.simulator.decode.instructions import Insn
 from grader.simulator.decode.memory import LOCAL, base_of
 from grader.simulator.decode.operands import Operands
@@ -23,33 +23,43 @@ from grader.simulator.ptx.debug_info import BlockVariable, LocalVariables
 from grader.simulator.ptx.model import Function
 
 _PLACE = re.compile(r"(?:\[%SPL?\b\+?|, %SPL?, )(\d{0,9})")
-_SHARED_ADDRESS = 1  # in the flag of a store's shadow: all lanes have one address
+_ENDED = "ended "
+_SHARED_ADDRESS, _HAS_ENDED = 1, 16
+"""In the flag of a store's shadow: all lanes have one address; the variable's block has ended."""
 _MOST_BYTES = 1 << 10
 """The largest variable in the stack frame that counts; others would take long in each round."""
 
 
-def beginnings(f: Function, variables: LocalVariables | None) -> dict[int, list[str]]:
+def without_value(f: Function, variables: LocalVariables | None) -> dict[int, list[str]]:
     """What has no value from an instruction on, by its id: registers, and `[%SPL+8]:4`.
 
-    The second form is 4 bytes of the stack frame. The zeros of `int x[2] = {1}` may be stored
-    before the code of the block: that code counts from the start of its basic block on.
+    The second form is 4 bytes of the stack frame; with `ended ` before it, the block has ended. The
+    zeros of `int x[2] = {1}` may be stored before the code of the block: that code counts from the
+    start of its basic block on.
     """
     out: dict[int, list[str]] = {}
     frames = {v.name for v in f.variables if v.space == "local"}
     known = variables.of_blocks if variables and not f.library else ()
     own = [v for v in known if v.start in f.labels and v.end in f.labels]
     leading, accessed = (_leading(f), _accessed(f)) if own else ({}, {})
+    made = _made(f) if accessed else {}
     for v in own:
         low, high = f.labels[v.start], f.labels[v.end]
         first = next((at for at in range(low, -1, -1) if at in leading), 0)
-        if low >= len(f.body) or not _in_loop(first, leading):
-            continue
-        if any(low <= k < high for k in leading[first]):
+        if low >= len(f.body):
             continue
         assert variables is not None
         inside = {k for at in range(v.offset, v.offset + v.bytes) for k in accessed.get(at, ())}
-        if _is_alone(v, frames, variables) and all(first <= k < high for k in inside):
-            out.setdefault(id(f.body[first]), []).append(f"[%SPL+{v.offset}]:{v.bytes}")
+        alone = _is_alone(v, frames, variables) and all(first <= k < high for k in inside)
+        place = f"[%SPL+{v.offset}]:{v.bytes}"
+        if alone and _is_kept(inside, made, range(first, high)) and not f.body[low].library:
+            for at in _exits(leading, first, low, high):
+                if at < len(f.body):
+                    out.setdefault(id(f.body[at]), []).append(_ENDED + place)
+        if not _in_loop(first, leading) or any(low <= k < high for k in leading[first]):
+            continue
+        if alone:
+            out.setdefault(id(f.body[first]), []).append(place)
         written = {name for i in f.body[first:low] for name in targets(i)}
         names = [name for name in _held(f, v, low) if not _is_shared(f, v, name, low, own)]
         out.setdefault(id(f.body[low]), []).extend(name for name in names if name not in written)
@@ -62,13 +72,14 @@ def undefined(
     """The shadow instructions that make registers with shadows, and local memory, undefined."""
     insns, never = [], o.source("0", 0)
     for place in places:
-        where, _, size = place.partition(":")
+        own = place.removeprefix(_ENDED)
+        where, _, size = own.partition(":")
         if place in shadows:
             insns.append(Insn("shadow_copy", shadows[place], never, pc=pc))
         elif size:
             a, add, mode = base_of(o, where, LOCAL)
             insn = Insn("shadow_store", never, a, imm=add, size=int(size), space=LOCAL, pc=pc)
-            insn.mode, insn.flag = mode, _SHARED_ADDRESS
+            insn.mode, insn.flag = mode, _SHARED_ADDRESS | _HAS_ENDED * (own != place)
             insns.append(insn)
     return insns
 
@@ -80,6 +91,37 @@ def _accessed(f: Function) -> dict[int, list[int]]:
         for place in _PLACE.findall(", ".join(i.operands)):
             out.setdefault(int(place or 0), []).append(at)
     return out
+
+
+def _made(f: Function) -> dict[int, tuple[int, ...]]:
+    """By an instruction that adds to the frame's address: those that use what it makes."""
+    names = {i.operands[0]: at for at, i in enumerate(f.body) if i.operands[1:2] == ["%SP"]}
+    out: dict[int, list[int]] = {at: [] for at in names.values()}
+    for at, i in enumerate(f.body if names else ()):
+        for name in sources(i):
+            if name in names:
+                out[names[name]].append(at)
+    return {at: tuple(by) for at, by in out.items()}
+
+
+def _is_kept(inside: Iterable[int], made: Mapping[int, Sequence[int]], block: range) -> bool:
+    """Whether the block makes a variable's address, and only copies of it can leave the block.
+
+    What an inlined function returns may be built in its caller's temporary, whose address the
+    caller uses: such a variable is the caller's, too.
+    """
+    addresses = [at for at in inside if at in made]
+    return bool(addresses) and all(k in block for at in addresses for k in made[at])
+
+
+def _exits(leading: Mapping[int, list[int]], first: int, low: int, high: int) -> list[int]:
+    """The first instructions behind a block; none where a branch leads into its middle."""
+    into = (k for k in leading if low < k < high)
+    if any(not first <= at < high for k in into for at in leading[k]):
+        return []
+    outside = (k for k in leading if not first <= k < high)
+    behind = [high] if high not in leading else []  # no branch ends the block
+    return behind + [k for k in outside if any(low <= at < high for at in leading[k])]
 
 
 def _leading(f: Function) -> dict[int, list[int]]:

@@ -44,7 +44,7 @@ from grader.simulator.decode.followed import (
     using_stores,
 )
 from grader.simulator.decode.instructions import Insn, make_insn, types_of
-from grader.simulator.decode.lifetimes import beginnings, undefined
+from grader.simulator.decode.lifetimes import undefined, without_value
 from grader.simulator.decode.memory import (
     FOLLOWED,
     GENERIC,
@@ -155,7 +155,7 @@ class Shadows:
         self.numbered, self.own_variables = use.numbered, use.numbered_in(f)
         self.using |= scalar_copies(f, variables)
         self.subscripts, self.printed = use.subscripts, printed_stores(f, variables)
-        self.begin = beginnings(f, variables)
+        self.lost = without_value(f, variables)
 
     def allocate(self, *, bits: bool) -> int:
         """The place of a new shadow."""
@@ -178,8 +178,8 @@ class Shadows:
             insns += self.handed_over(i)
         else:
             insns += self.copied(i, written) if moves else self.defined(written)
-        begun = undefined(self.begin.get(id(i), ()), self.at, self.o, pc)
-        return begun + self.guarded(i, insns, pc)
+        lost = undefined(self.lost.get(id(i), ()), self.at, self.o, pc)
+        return lost + self.guarded(i, insns, pc)
 
     def around(self, i: Instruction, insns: list[Insn], pc: int) -> list[Insn]:
         """The machine instructions of `i`, with the shadow instructions that run after it."""

@@ -119,8 +119,26 @@ def undefined_finding(r: Report) -> Finding:
         hint = f"Use the members, not the bytes between them, or fill `{t.name}` with memset first."
     if t.space == "result":
         why, hint = _undefined_result(t.element, own=bool(t.extent))
+    if r.has(FREED):
+        return _ended(r)
     return Finding(
         "uninitialized-read", "error", why, space="local", access="read", variable=t.name, hint=hint
+    )
+
+
+def _ended(r: Report) -> Finding:
+    """The finding of a local variable that is read when its block has ended."""
+    name = f"`{r.target.name}`"
+    return Finding(
+        "invalid-access",
+        "error",
+        f"a pointer or reference to local variable {name} is used after the block that declares "
+        f"{name} has ended",
+        space="local",
+        access="read",
+        variable=r.target.name,
+        hint=f"Declare {name} before the block, or copy its value: a variable of a block, and of "
+        "each round of a loop, exists only until the block or the round ends.",
     )
 
 
