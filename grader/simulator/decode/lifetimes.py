@@ -49,14 +49,16 @@ def without_value(f: Function, variables: LocalVariables | None) -> dict[int, li
         if low >= len(f.body):
             continue
         assert variables is not None
-        inside = {k for at in range(v.offset, v.offset + v.bytes) for k in accessed.get(at, ())}
-        alone = _is_alone(v, frames, variables) and all(first <= k < high for k in inside)
-        place = f"[%SPL+{v.offset}]:{v.bytes}"
-        if alone and _is_kept(inside, made, range(first, high)) and not f.body[low].library:
-            for at in _exits(leading, first, low, high):
-                if at < len(f.body):
-                    out.setdefault(id(f.body[at]), []).append(_ENDED + place)
-        if not _in_loop(first, leading) or any(low <= k < high for k in leading[first]):
+        again = _in_loop(first, leading) and not any(low <= k < high for k in leading[first])
+        place, alone = f"[%SPL+{v.offset}]:{v.bytes}", _is_alone(v, frames, variables)
+        exits = _exits(leading, first, low, high) if alone and high < len(f.body) else []
+        near = range(v.offset, v.offset + v.bytes) if alone and (exits or again) else ()
+        inside = {k for at in near for k in accessed.get(at, ())}
+        alone = alone and all(first <= k < high for k in inside)
+        if alone and not f.body[low].library and _is_kept(inside, made, range(first, high)):
+            for at in exits:
+                out.setdefault(id(f.body[at]), []).append(_ENDED + place)
+        if not again:
             continue
         if alone:
             out.setdefault(id(f.body[first]), []).append(place)

@@ -19,6 +19,7 @@ from grader.simulator.diagnose.races import (
     INNER_ARRAY,
     KNOWN_OUTSIDE,
     MISALIGNED,
+    NOT_GLOBAL,
     ODD_SIZE,
     OTHER_ATOMIC,
     READONLY,
@@ -179,10 +180,9 @@ def _odd_size(r: Report, whole: str, bytes_: str) -> tuple[str, str]:
     )
 
 
-def _invalid(r: Report, own: str, in_loop: bool, sign_hint: str) -> tuple[str, str]:
-    """The message and the hint of an invalid access."""
-    t, bytes_ = r.target, _plural(r.bytes, "byte")
-    whole = f"`{t.name}` ({t.extent})" if t.name else ""
+def _wrong_memory(r: Report, own: str, bytes_: str) -> tuple[str, str] | None:
+    """The message and the hint of an access to memory that it does not reach, or that is gone."""
+    t = r.target
     if r.has(FOREIGN_LOCAL):
         return (
             f"{own} of {bytes_} through a pointer to a local variable of another thread",
@@ -196,6 +196,29 @@ def _invalid(r: Report, own: str, in_loop: bool, sign_hint: str) -> tuple[str, s
             "Pass the value through global memory. Each block has its own shared memory: through "
             "this pointer it accesses its own, not the other block's.",
         )
+    if r.has(NOT_GLOBAL):
+        return (
+            f"{own} of {bytes_} of {t.space} {f'`{t.name}`' if t.name else 'memory'} by an "
+            "instruction for global memory",
+            f"Use {f'`{t.name}`' if t.name else 'the variable'} without `__ldg` or an asynchronous "
+            "copy: both read from addresses in global memory only.",
+        )
+    if r.has(FREED) and t.space == "local":
+        variable = f"local variable `{t.name}`" if t.name else "a local variable"
+        return (
+            f"{own} of {bytes_} through a pointer to {variable} of a function that has returned",
+            "Return the value, or let the caller pass a place for it: a local variable exists only "
+            "until its function returns.",
+        )
+    return None
+
+
+def _invalid(r: Report, own: str, in_loop: bool, sign_hint: str) -> tuple[str, str]:
+    """The message and the hint of an invalid access."""
+    t, bytes_ = r.target, _plural(r.bytes, "byte")
+    whole = f"`{t.name}` ({t.extent})" if t.name else ""
+    if wrong := _wrong_memory(r, own, bytes_):
+        return wrong
     if r.has(ODD_SIZE):
         return _odd_size(r, whole, bytes_)
     if r.has(MISALIGNED) and (t.name or t.space in ("local", "shared")):

@@ -41,7 +41,7 @@ IN_LIBRARY = 1 << 24
 PASSED_BY = 1 << 22
 """Of an early exit: the thread executed what is behind the barrier. The core does not set it."""
 ODD_SIZE, FAILED_SWAP, FOREIGN_SHARED, INNER_ARRAY = 1 << 23, 1 << 26, 1 << 27, 1 << 28
-NO_PROXY_FENCE, KNOWN_OUTSIDE = 1 << 29, 1 << 25
+NO_PROXY_FENCE, KNOWN_OUTSIDE, NOT_GLOBAL = 1 << 29, 1 << 25, 1 << 30
 UNUSUAL = SAME_VALUE | SAME_INSTRUCTION | WITHIN_WARP | ACROSS_BLOCKS
 """A race with none of these flags is between two warps of a block and about different values."""
 

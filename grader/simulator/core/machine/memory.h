@@ -44,9 +44,9 @@ static inline u64 load_pointer(const Warp *w, const u8 *place, u64 value) {
 static inline Region region_of(const Warp *w, u32 space, u64 at) {
   const Launch *n = w->launch;
   Region none = {.space = GENERIC};
-  if (space == SHARED || at - SHARED_BASE < WINDOW)
+  if (space == SHARED || (at - SHARED_BASE < WINDOW && space != GLOBAL))
     return (Region){SHARED, space == SHARED ? 0 : SHARED_BASE, n->shared_bytes, w->cta->shared, NULL};
-  if (space == LOCAL || is_local(at)) {
+  if (space == LOCAL || (is_local(at) && space != GLOBAL)) {
     const Frame *f = &w->frame[w->top];
     u32 stack = f->local + n->function[f->function].local;
     return (Region){LOCAL, (space == LOCAL ? 0 : LOCAL_BASE) + LOCAL_START, stack, w->local, NULL};

@@ -7,6 +7,18 @@
 #include "machine/memory.h"
 #include "watch/findings.h"
 
+/* A place in the stack, as that of the variable that is there: see diagnose/findings.py. */
+static void add_variable(const Warp *w, s64 at, Report *r) {
+  for (const Frame *f = &w->frame[w->top];; f = &w->frame[f->parent]) {
+    if (at >= f->local) {
+      r->extra = f->function + 1;
+      r->buffer = (u32)(at - f->local);
+      r->address = r->buffer;
+    }
+    if (at >= f->local || f->parent == NO_FRAME) return;
+  }
+}
+
 void report_invalid(Warp *w, const Insn *i, u32 lane, u64 address, u32 bytes, u32 flags) {
   const Launch *n = w->launch;
   u64 slot = (address - GLOBAL_BASE) >> SLOT_BITS;
@@ -26,6 +38,7 @@ void report_invalid(Warp *w, const Insn *i, u32 lane, u64 address, u32 bytes, u3
     r.space = LOCAL;
     r.flags |= UNKNOWN_BUFFER; /* apart from the report that names the array */
     r.address = plain;
+    if (i->space == GLOBAL) add_variable(w, (s64)(plain - LOCAL_BASE - LOCAL_START), &r);
   } else if (known) {
     r.space = GLOBAL;
     r.buffer = (u32)slot;
@@ -39,6 +52,7 @@ void report_invalid(Warp *w, const Insn *i, u32 lane, u64 address, u32 bytes, u3
   } else {
     r.flags |= UNKNOWN_BUFFER;
   }
+  if (i->space == GLOBAL && r.space != GLOBAL) r.flags |= NOT_GLOBAL;
   report(w->worker, r);
 }
 
@@ -64,6 +78,23 @@ static const Frame *nearest(const Warp *w, u32 number, s64 at, u32 bytes, s64 *f
   return found;
 }
 
+/* An access through a pointer to a variable of a function that has returned: its number is in no frame. It is named
+ * where no other function has a variable with this number. */
+static void report_returned(Warp *w, const Insn *i, u32 l, u32 number) {
+  const Launch *n = w->launch;
+  Report r = {.kind = INVALID, .flags = i->flag | FREED, .pc = i->pc, .space = LOCAL, .size = i->size,
+              .block = w->cta->number, .thread = thread_of(w, l), .count = 1};
+  u32 owners = 0;
+  for (u32 f = 0; f < n->functions; f++) {
+    const LocalVariable *v = numbered(n, &n->function[f], number);
+    if (!v) continue;
+    r.extra = owners++ ? 0 : f + 1;
+    r.buffer = owners > 1 ? 0 : v->first;
+    r.address = r.buffer;
+  }
+  report(w->worker, r);
+}
+
 /* Before an access through a pointer. An address that a function makes of a variable in its stack frame has the
  * variable's number, and keeps it in arithmetic and in memory: the access must be to that variable. */
 void ptx_shadow_object(Warp *w, const Insn *i) {
@@ -77,6 +108,8 @@ void ptx_shadow_object(Warp *w, const Insn *i) {
     s64 at = (s64)(without_owner(p[l] + (u64)i->imm) - LOCAL_BASE - LOCAL_START), far = INT64_MAX;
     const Frame *f = nearest(w, number, at, i->size, &far);
     if (!far) right = p[l] << (64 - OWNER_SHIFT);
+    u64 owner = (p[l] - without_owner(p[l])) & ~VARIABLE_BITS;
+    if (!f && owner == owner_of(w, l)) report_returned(w, i, l, number);
     if (!far || !f) continue;
     report(w->worker, (Report){.kind = INVALID, .flags = i->flag, .pc = i->pc, .space = LOCAL, .size = i->size,
                                .buffer = numbered(w->launch, &w->launch->function[f->function], number)->first,

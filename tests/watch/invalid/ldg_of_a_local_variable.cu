@@ -1,0 +1,6 @@
+// launch: {"kernel": "k", "grid": [1, 1, 1], "block": [32, 1, 1], "args": [["int32", 64], ["int32", 32, "out"], 4]}
+// expect: invalid-access error line 5 variable v
+extern "C" __global__ void k(const int *in, int *out, int n) {
+    int v[4] = {in[0], in[1], in[2], in[3]};
+    out[threadIdx.x] = __ldg(&v[in[threadIdx.x] & 3]);
+}
