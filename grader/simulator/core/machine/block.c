@@ -170,7 +170,7 @@ static u32 warp_in_turn(const Cta *c, u32 x, u32 round) {
 static bool stands_still(Cta *c) {
   const Launch *n = c->worker->launch;
   if (!n->exact || n->may_wait) return false;
-  watch_repetition(c);
+  watch_repetition(c, true);
   return repeats_itself(c) && !leap(c->worker);
 }
 

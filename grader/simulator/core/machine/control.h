@@ -40,7 +40,7 @@ void let_others_run(Warp *w);
 void start_loop_watch(Warp *w);
 bool find_endless(Warp *w, u32 frame, u32 block);
 bool abort_endless(Cta *c);
-void watch_repetition(Cta *c);
+void watch_repetition(Cta *c, bool last);
 bool repeats_itself(const Cta *c);
 bool leap(Worker *k);
 

@@ -244,14 +244,14 @@ bool leap(Worker *k) {
   return leaps;
 }
 
-/* At the end of a block's turn. The state that others are compared with is a newer one each time when twice as
- * many were: the first ones may be on the way to the loop. */
-void watch_repetition(Cta *c) {
+/* At the end of a block's turn; `last`: no block is left to start, which would be a change. The state that others are
+ * compared with is a newer one each time when twice as many were: the first ones may be on the way to the loop. */
+void watch_repetition(Cta *c, bool last) {
   Worker *k = c->worker;
   count_quiet(k);
   const Stillness *s = &k->still;
   bool still = s->stopped || s->reads == s->reads_before;
-  if (!still || s->quiet <= (k->launch->schedule || k->launch->may_wait ? QUIET : LONG_QUIET)) return;
+  if (!last || !still || s->quiet <= (k->launch->schedule || k->launch->may_wait ? QUIET : LONG_QUIET)) return;
   for (u32 x = 0; x < c->warps; x++) {
     Warp *w = &c->warp[x];
     Repetition *r = &w->repetition;

@@ -97,9 +97,9 @@ static void run_in_order(Worker *k) {
         o = STOPPED;
       }
       if (o == ROTATE) {
-        watch_repetition(resident[at]);
-        if (next == n->block_count && repeats_itself(resident[at]) && all_repeat(resident, busy) &&
-            !leap(k)) {
+        bool last = next == n->block_count;
+        watch_repetition(resident[at], last);
+        if (last && repeats_itself(resident[at]) && all_repeat(resident, busy) && !leap(k)) {
           abort_cta(resident[at], STANDSTILL);
           o = STOPPED;
         }
