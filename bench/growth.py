@@ -62,6 +62,20 @@ extern "C" __global__ void barriers(int *out, int n) {
 }
 """
 
+LAST_BLOCK = b"""\
+extern "C" __global__ void last_block(volatile int *part, unsigned *drawn, int *sum) {
+  __shared__ bool last;
+  part[blockIdx.x] = 1;
+  __threadfence();
+  last = atomicInc(drawn, gridDim.x - 1) == gridDim.x - 1;
+  __syncthreads();
+  if (!last) return;
+  int all = 0;
+  for (unsigned k = 0; k < gridDim.x; ++k) all += part[k];
+  *sum = all;
+}
+"""
+
 
 def row(what: str, value: float, unit: str, goal: float | None = None) -> None:
     met = "" if goal is None else f"goal <= {goal:g} {unit} {'met' if value <= goal else 'MISSED'}"
@@ -138,6 +152,23 @@ def grid_barriers() -> None:
         row("  for each thread, 128 / 16 blocks", seconds[128] / seconds[16] / 8, "x", 1.5)
 
 
+def last_blocks() -> None:
+    program = compile_source(LAST_BLOCK, "last_block.cu")
+    for name, machine in variants(program).items():
+        seconds = {}
+        for blocks in (4_000, 32_000):
+            arrays = (
+                Array("part", (blocks,), "int32", np.zeros(blocks, "i4")),
+                Array("drawn", (1,), "uint32", np.zeros(1, "u4"), True),
+                Array("sum", (1,), "int32", None, True),
+            )
+            asked = Launch("last_block", (blocks, 1, 1), (1, 1, 1), arrays)
+            seconds[blocks] = timed(machine, asked, False, 3)[0]
+        row(f"32,000 blocks of which the last sums up, {name}", seconds[32_000], "s", 2.0)
+        longer = seconds[32_000] / seconds[4_000] / 8
+        row("  for each block, 32,000 / 4,000 blocks", longer, "x", 1.5)
+
+
 def _int(value: int) -> Scalar:
     return Scalar("n", value, "int32")
 
@@ -179,6 +210,7 @@ def main() -> None:
     growth(compile_source(SOURCE.read_bytes(), SOURCE.name))
     long_and_wide()
     grid_barriers()
+    last_blocks()
     decoding()
     memory()
 

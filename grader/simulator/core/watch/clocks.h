@@ -12,6 +12,13 @@ typedef struct { u32 refs, phase; Lanes *warp[MAX_WARPS]; } Members;
 typedef void Clock;             /* Members with one block, else a tree above Members; NULL: nothing known */
 typedef struct { u32 levels, warps; } Shape;
 
+/* Joins of two trees of which one has all that the other has. Each tree of a launch has a number of its own.
+ * Two clocks that grow beside each other, such as what a value releases and what fences made known to its
+ * writers, share no tree, but at their next join most of their trees have been joined before. */
+enum { JOINS = 1 << 12 };
+typedef struct { u64 a, b; bool gives_a; } Join;
+typedef struct { u64 trees; Join kept[JOINS]; } Joins;
+
 Shape shape_of(const Launch *n);
 void *shared_clock(void *node);                      /* one more reference; NULL stays NULL */
 void drop_clock(Shape s, Clock **clock);

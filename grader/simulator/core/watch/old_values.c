@@ -249,10 +249,12 @@ static void give_old(Warp *w, const Insn *i) {
 
 /* What any of some threads follows, all of them follow after a barrier. */
 static void join_followed(Warp *w, Clock **all, u32 mask) {
+  const Clock *before = NULL; /* most follow the same since their last barrier */
   for (u32 m = mask; m; m &= m - 1) {
     u32 thread = thread_of(w, first_lane(m));
     Followed *t = &followed_of(w->cta)[thread];
-    join_clock(w->worker, shape_of(w->launch), all, t->follows);
+    if (t->follows != before) join_clock(w->worker, shape_of(w->launch), all, t->follows);
+    before = t->follows;
     if (t->given < t->events) add_event(w, all, w->cta->number, thread, t->given = t->events);
   }
 }

@@ -81,6 +81,7 @@ typedef struct {
 
 /* Of a launch that needs them; it runs on one thread. */
 typedef struct Ledger {
+  Joins joins;
   Carried *carried; u32 values, value_room, value_free;
   u64 changes;
   struct Node *node; u32 nodes, node_room, node_free;
