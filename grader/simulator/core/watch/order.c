@@ -25,7 +25,7 @@ static void make(Cta *c) {
   if (!o || !ledger_of(k)) { out_of_memory(k); return; }
   o->threads = c->nthreads;
   o->shape = shape_of(n);
-  o->granules = (n->shared_bytes >> n->shared_shift) + 1;
+  o->granules = o->used_from = (n->shared_bytes >> n->shared_shift) + 1;
   o->epoch = calloc(c->warps * LANES, sizeof(u32));
   o->clocks = calloc(o->threads, sizeof(Clocks));
   o->head = calloc(o->granules, sizeof(Head));
@@ -72,8 +72,10 @@ static void drop_last_fence(Shape s, LastFence *l) {
 
 static void forget_thread(Order *o, Clocks *t) {
   Shape s = o->shape;
-  drop_last_fence(s, &t->last);
   drop_members(s, &t->near);
+  t->observed = 0;
+  if (!o->far && !o->visited) return; /* a fence sets `far`, too */
+  drop_last_fence(s, &t->last);
   drop_far(s, t);
   drop_view(s, &t->ticket);
   for (u32 x = 0; x < SCOPES; x++) {
@@ -87,7 +89,6 @@ static void forget_thread(Order *o, Clocks *t) {
   free(t->visited);
   t->visited = NULL;
   t->visits = 0;
-  t->observed = 0;
 }
 
 static void forget_all(Cta *c) {
@@ -119,12 +120,14 @@ static void start_block(Cta *c) {
   Order *o = order_of(c);
   forget_all(c);
   for (u32 t = 0; t < o->threads; t++) o->epoch[t] = 1;
-  for (u32 g = 0; g < o->granules; g++) {
+  for (u32 g = o->used_from; g < o->used_to; g++) {
     forget(c->worker, &o->head[g]);
     free_list(ledger_of(c->worker), &o->head[g].writers);
     free_list(ledger_of(c->worker), &o->head[g].readers);
+    o->head[g] = (Head){0};
   }
-  memset(o->head, 0, o->granules * sizeof(Head));
+  o->used_from = o->granules;
+  o->used_to = 0;
 }
 
 static void gather_fence(Worker *k, Shape s, Gathered *g, const LastFence *l, u32 thread, u32 narrowest) {

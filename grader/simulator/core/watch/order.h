@@ -62,7 +62,7 @@ typedef struct Order {
   Clocks *clocks;                    /* [threads] */
   Gathered gathered[MAX_BARRIERS];
   struct Head *head;                 /* [shared granules] */
-  u32 granules;
+  u32 granules, used_from, used_to;  /* between the last two: those whose heads the block has changed */
   Phases *phases; u32 mbarriers, phase_room;
   bool far;                          /* whether a thread knows more than `near` */
   bool visited;                      /* whether a thread has a Visited */
@@ -132,6 +132,13 @@ static inline bool ordered_before(const Warp *w, u32 thread, u32 block, u32 phas
   return o->far && knows(o->shape, o->clocks[thread].far, block, phase, other, epoch);
 }
 
+/* Marks granules of shared memory whose heads change: the next block clears these alone, since a small
+ * block may use few of them. */
+static inline void mark_used(Order *o, u32 first, u32 granules) {
+  if (first < o->used_from) o->used_from = first;
+  if (first + granules > o->used_to) o->used_to = first + granules;
+}
+
 /* races_simple.c. Each takes lanes in their order up to one that is not simple; what is left. */
 u32 take_reads(Warp *w, const Insn *i, Buffer *b, const u32 *offset, u32 bytes, u32 lanes);
 u32 take_writes(Warp *w, const Insn *i, Buffer *b, const u32 *offset, u32 bytes, u32 lanes);
@@ -169,6 +176,17 @@ static inline void free_node(Ledger *g, u32 *link) {
 
 static inline void free_list(Ledger *g, u32 *list) {
   while (*list) free_node(g, list);
+}
+
+/* The head of a granule of shared memory, without the accesses of earlier phases. */
+static inline Head *head_in_phase(Ledger *ledger, Order *o, u32 granule, u32 phase) {
+  Head *h = &o->head[granule];
+  if (h->phase == phase) return h;
+  free_list(ledger, &h->writers);
+  free_list(ledger, &h->readers);
+  h->phase = phase;
+  mark_used(o, granule, 1);
+  return h;
 }
 
 /* release.c. TICKET, beside the bits of Insn.flag: an atomic that draws a ticket. CUDA's own example of a

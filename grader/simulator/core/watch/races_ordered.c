@@ -317,13 +317,8 @@ static void shared_lane(Visit *v, u32 bytes) {
   u32 shift = v->w->launch->shared_shift;
   for (u32 g = v->offset >> shift; g <= (v->offset + bytes - 1) >> shift; g++) {
     v->granule = g;
-    v->head = &order_of(c)->head[g];
     if (!check_shared_state(v)) return;
-    if (v->head->phase != phase_of(c)) {
-      free_list(ledger_of(v->w->worker), &v->head->writers);
-      free_list(ledger_of(v->w->worker), &v->head->readers);
-      v->head->phase = phase_of(c);
-    }
+    v->head = head_in_phase(ledger_of(v->w->worker), order_of(c), g, phase_of(c));
     visit(v);
   }
 }
@@ -396,8 +391,10 @@ static void check(Warp *w, const Insn *i, Buffer *b, const u32 *offset, u32 byte
 
 static Place place_of(Warp *w, Buffer *b, u32 offset, u32 bytes) {
   u32 shift = b ? w->launch->global_shift : w->launch->shared_shift, first = offset >> shift;
+  u32 granules = ((offset + bytes - 1) >> shift) - first + 1;
+  if (!b) mark_used(order_of(w->cta), first, granules);
   return (Place){.buffer = b, .head = b ? (Head *)&b->cell[first] : &order_of(w->cta)->head[first],
-                 .granules = ((offset + bytes - 1) >> shift) - first + 1, .offset = offset, .size = bytes};
+                 .granules = granules, .offset = offset, .size = bytes};
 }
 
 /* A strong access to one element by one lane. It acquires what the value there carries; a write carries

@@ -7,7 +7,7 @@
 typedef struct {
   Warp *w;
   Ledger *ledger;
-  const Order *order;
+  Order *order;
   u32 access, block, phase, bytes, scoped;
   Node node;
 } Step;
@@ -84,15 +84,9 @@ INLINE void keep(Step *s, Head *h, u32 lane, u32 offset) {
 
 /* Whether a granule of shared memory has a value, and in this phase at most one access. */
 INLINE bool simple_shared(Step *s, u32 g, u32 lane, u32 offset, bool reads) {
-  Head *h = &s->order->head[g];
   u32 stamp = shadow_of(s->w->cta)->wrote[g];
   if (stamp == GAP || (stamp == 0 && reads)) return false;
-  if (h->phase != s->phase) {
-    free_list(s->ledger, &h->writers);
-    free_list(s->ledger, &h->readers);
-    h->phase = s->phase;
-  }
-  return simple(s, h, lane, offset);
+  return simple(s, head_in_phase(s->ledger, s->order, g, s->phase), lane, offset);
 }
 
 INLINE u32 take_shared(Warp *w, const Insn *i, const u32 *offset, u32 bytes, u32 lanes, u32 access, bool reads) {
