@@ -17,6 +17,7 @@ enum { STRONG = VOLATILE | ACQUIRE | RELEASE | RELAXED };
 
 static inline bool is_read(u32 access) { return access == READS || access == PEEKS; }
 static inline bool modifies(u32 access) { return !is_read(access); }
+static inline bool is_waiting(u32 flag) { return (flag & (VOLATILE | WAITING)) == (VOLATILE | WAITING); }
 static inline bool writes_strongly(const Node *n) { return n->access == UPDATES || n->access == STORES; }
 static inline bool strong(u32 access) { return access >= UPDATES; }
 
@@ -28,10 +29,17 @@ static inline bool morally_strong(const Visit *v, const Node *n) {
 }
 
 /* Volatile accesses to shared memory count as plain ones in code without fences, which cannot use them as
- * flags: it is the old warp reduction. */
+ * flags of other data: it is the old warp reduction. A load that waits is none of these. */
 static inline bool is_strong(const Warp *w, const Insn *i, const Region *r) {
-  bool flags = r->space == GLOBAL || w->launch->sync & HAS_FENCES;
+  bool flags = r->space == GLOBAL || w->launch->sync & HAS_FENCES || is_waiting(i->flag);
   return i->flag & (flags ? STRONG : STRONG & ~VOLATILE);
+}
+
+/* A volatile load that waits, and a volatile store that counts as a plain one. */
+static inline bool awaits_store(const Visit *v, const Node *n) {
+  u32 read = v->access == PEEKS ? v->i->flag : n->flag, write = v->access == PEEKS ? n->flag : v->i->flag;
+  return ((v->access == PEEKS && n->access == WRITES) || (v->access == WRITES && n->access == PEEKS)) &&
+         is_waiting(read) && write & VOLATILE && n->at == v->at && n->size == v->size;
 }
 
 /* Whether a load's value is data, or is waited for; `one`: until it is one value alone. */
@@ -72,7 +80,7 @@ void append(Ledger *g, u32 *list, u32 more);
 
 static inline bool conflict(const Visit *v, const Node *n) {
   if (is_read(n->access) && (is_read(v->access) || v->fails)) return false;
-  return !morally_strong(v, n) || (unwaited(v, n) && !is_overtaken(v, n));
+  return (!morally_strong(v, n) && !awaits_store(v, n)) || (unwaited(v, n) && !is_overtaken(v, n));
 }
 
 #endif
