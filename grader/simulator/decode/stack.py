@@ -85,6 +85,7 @@ def scalar_copies(f: Function, variables: LocalVariables | None) -> frozenset[in
     whole, out = dict[str, int](), set[int]()
     for i in f.body if frame and variables else ():
         head, size = i.op.split(".")[0], TYPE_BYTES.get(i.op.split(".")[-1], 0)
+        head = head if len(i.operands) == 2 else ""
         if head == "st" and whole.get(i.operands[1]) == size:
             out.add(id(i))
             continue
@@ -92,7 +93,7 @@ def scalar_copies(f: Function, variables: LocalVariables | None) -> frozenset[in
         v = variables.at(frame, offset) if variables and base == "%SP" else None
         bytes_ = whole.get(i.operands[-1], 0) if head == "mov" else 0
         if v is not None and _SCALAR.fullmatch(v.kind):
-            element = v.bytes // prod(map(int, _NUMBER.findall(v.extent)))
+            element = v.bytes // max(prod(map(int, _NUMBER.findall(v.extent))), 1)
             bytes_ = size if element == size and (offset - v.offset) % size == 0 else 0
         whole |= dict.fromkeys(targets(i), bytes_)
     return frozenset(out)
