@@ -196,6 +196,13 @@ def _wrong_memory(r: Report, own: str, bytes_: str) -> tuple[str, str] | None:
             "Pass the value through global memory. Each block has its own shared memory: through "
             "this pointer it accesses its own, not the other block's.",
         )
+    if r.has(NOT_GLOBAL) and r.has(ATOMIC):
+        return (
+            f"{own} of {bytes_} on {f'local variable `{t.name}`' if t.name else 'local memory'}: "
+            "atomics need an address in global or shared memory",
+            "Use an ordinary assignment: no other thread accesses a local variable. Declare it "
+            "__shared__ if the threads of the block share it.",
+        )
     if r.has(NOT_GLOBAL):
         return (
             f"{own} of {bytes_} of {t.space} {f'`{t.name}`' if t.name else 'memory'} by an "

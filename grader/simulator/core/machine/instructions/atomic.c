@@ -62,6 +62,10 @@ void ptx_atom(Warp *w, const Insn *i) {
     Region r;
     u32 group = next_group(w, i, at, &left, bytes, STORE | ATOMIC, &r, offset);
     if (!group) continue;
+    if (r.space == LOCAL && !(i->flag & (ACQUIRE | RELEASE | RELAXED))) { /* libcu++, which states an order, asks first */
+      for (u32 m = group; m; m &= m - 1) announce_invalid(w, i, first_lane(m), at[first_lane(m)], bytes, STORE | ATOMIC | NOT_GLOBAL);
+      continue;
+    }
     announce_atomic(w, i, &r, offset, bytes);
     for (u32 m = group; m; m &= m - 1) {
       u32 l = (u32)__builtin_ctz(m);
