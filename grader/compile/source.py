@@ -24,7 +24,6 @@ from typing import Any, Literal
 
 from grader import dataclass
 from grader.compile.cache import cache_key, load, store, user_folder
-from grader.compile.crashes import CONTROL, CRASHES, compiler_fault, crash_fault
 from grader.compile.diagnostics import (
     findings,
     machine_failure,
@@ -47,7 +46,6 @@ from grader.compile.source_text import (
     refuse_forbidden_code,
 )
 from grader.compile.syntax import Tree, parse
-from grader.compile.unset import with_unset_variables
 from grader.faults import CHECK_RESOURCES, MachineFault, StudentFault
 from grader.labs.model import KernelSpec
 from grader.launch import Finding
@@ -207,15 +205,7 @@ class _Compilation:
         options = {k: [o for o in own if not o.startswith("-I")] for k, own in variants.items()}
         key = cache_key(FORMAT, text, self.name, options, self.compiler.contents, _headers())
         known = load(self.cache, key)
-        request = {
-            "source": text,
-            "debug_source": with_unset_variables(text, tree) if known is None else "",
-            "file": self.name,
-            "variants": variants,
-            "libraries": str(self.compiler.libraries),
-            "folder": str(_INCLUDE),
-        }
-        reply = known or _compiled(request, self.limits, self.confine)
+        reply = known or self.compiled(text, tree, variants)
         built = reply["variants"]
         raw = _Raw([*built.values()][-1], built["debug"], reply["names"], reply["host_data"])
         program: Program | StudentFault
@@ -226,6 +216,21 @@ class _Compilation:
         if known is None and (isinstance(program, Program) or raw.last["code"] == COMPILATION):
             store(self.cache, key, reply)
         return program
+
+    def compiled(self, text: str, tree: Tree, variants: dict[str, list[str]]) -> Any:
+        """Compile a text in a child; see `compile_variants`."""
+        # imported here because most checks find what was compiled before
+        from grader.compile.unset import with_unset_variables
+
+        request = {
+            "source": text,
+            "debug_source": with_unset_variables(text, tree),
+            "file": self.name,
+            "variants": variants,
+            "libraries": str(self.compiler.libraries),
+            "folder": str(_INCLUDE),
+        }
+        return _compiled(request, self.limits, self.confine)
 
     def is_known(self, header: str) -> bool:
         """Whether device code has a header of that name, if the toolkit is installed.
@@ -280,6 +285,8 @@ def _headers() -> list[str]:
 
 
 def _compiled(request: dict[str, Any], limits: Limits, confine: bool | None) -> Any:
+    from grader.compile.crashes import CONTROL, CRASHES, compiler_fault, crash_fault
+
     nothing = dict.fromkeys(("source", "debug_source", "file"), "")
     known = CONTROL, {**request, **nothing, "cpu": 0, "bytes": 0}
     run = partial(run_sandboxed, _STEP, request, limits=limits, confine=confine, rehearsal=known)
