@@ -214,6 +214,7 @@ ELSEWHERE = {
     "submissions/containers.py:is_for_device": "called by choose_part",
     "submissions/sources.py:header_note": "calls source_places",
     "submissions/sources.py:header_files": "calls source_places",
+    "compile/source.py:compiled": "calls with_unset_variables",
     "compile/source.py:attempt": "calls the readers of this module",
     "compile/entries.py:exceeded_memory": "calls _constant_bytes and resources",
     "compile/preprocessor.py:kernel_words": "calls macro_words and words_behind_macros",

@@ -10,7 +10,7 @@ loop that the variable is declared in.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from grader.compile.syntax import Node, Tree
 
@@ -21,22 +21,26 @@ _FORMS = {
     "NAME = __builtin_bit_cast(bool, (char)unset_); }",
 }
 """The statement for a variable, by the constraint of PTX for its type."""
-_TYPES = {
-    "short": "h", "unsigned short": "h", "int16_t": "h", "uint16_t": "h",
-    "int": "r", "unsigned": "r", "unsigned int": "r", "int32_t": "r", "uint32_t": "r", "uint": "r",
-    "long": "l", "unsigned long": "l", "long long": "l", "unsigned long long": "l",
-    "long long int": "l", "unsigned long long int": "l", "int64_t": "l", "uint64_t": "l",
-    "size_t": "l", "float": "f", "double": "d",
-    "char": "char", "signed char": "char", "unsigned char": "char", "int8_t": "char",
-    "uint8_t": "char", "bool": "bool",
-}  # fmt: skip
+_NAMED = {
+    **dict.fromkeys(("int16_t", "uint16_t", "ushort", "char16_t"), "h"),
+    **dict.fromkeys(("int32_t", "uint32_t", "uint", "char32_t", "wchar_t"), "r"),
+    **dict.fromkeys(("int64_t", "uint64_t", "size_t", "ptrdiff_t", "ulong"), "l"),
+    **dict.fromkeys(("int8_t", "uint8_t", "uchar"), "char"),
+    "float": "f",
+    "double": "d",
+    "bool": "bool",
+}
+_INTEGER = frozenset(("signed", "unsigned", "char", "short", "int", "long"))
+_QUALIFIED = re.compile(r"\b(?:cuda\s*::\s*)?std\s*::\s*|\[\[[^\[\]]*\]\]")
+_DEFINED = re.compile(r"\b(?:struct|class|union|enum)\s+(\w+)|#[ \t]*define[ \t]+(\w+)")
+_ALIAS = re.compile(r"\busing\s+(\w+)\s*=\s*([\w:\s]+);|\btypedef\s+([\w:\s]+?)\s+(\w+)\s*;")
 _STORED = re.compile(
     r"\b(?:static|extern|constexpr|volatile|register|typedef|thread_local|alignas|__\w+__)\b"
 )
 _NO_STATEMENTS = re.compile(
     r"\bconstexpr\b|^\s*(?:typedef\s+)?(?:struct|class|union)\b[^{]*__align__"
 )
-_BLOCKS = ("compound_statement", "case_statement")
+_BLOCKS = ("compound_statement", "case_statement", "labeled_statement")
 _WRAPPERS = ("pointer_declarator", "parenthesized_declarator")
 _MAX_LENGTH = 200
 """Bytes of the words of a type that are read."""
@@ -51,8 +55,9 @@ def with_unset_variables(text: str, tree: Tree) -> str:
     """
     rows = text.split("\n")
     code_rows: list[bytes] | None = None
+    forms = _forms_of(text, tree)
     for declaration in reversed(list(tree.walk("declaration"))):
-        statements = list(_statements(declaration))
+        statements = list(_statements(declaration, forms))
         if not statements:
             continue
         code_rows = code_rows or tree.data.split(b"\n")
@@ -65,8 +70,42 @@ def with_unset_variables(text: str, tree: Tree) -> str:
     return "\n".join(rows)
 
 
-def _statements(declaration: Node) -> Iterator[str]:
-    """The statements for the variables that a declaration leaves without a value."""
+def _forms_of(text: str, tree: Tree) -> dict[str, str]:
+    """The forms of the named types of a source, without those that it defines as something else."""
+    forms = dict(_NAMED)
+    for name in (m[1] or m[2] for m in _DEFINED.finditer(text)):
+        forms.pop(name, None)
+    code = tree.data.decode(errors="replace")
+    for one, kind, other, another in (m.groups() for m in _ALIAS.finditer(code)):
+        name, words = (one, kind) if one else (another, other)
+        form = _form_of(words, forms)
+        if name in forms and forms[name] != form:  # another one elsewhere
+            form = ""
+        forms[name] = form
+    return forms
+
+
+def _form_of(words: str, forms: Mapping[str, str]) -> str:
+    """The form of a type by its words; empty for a type that has none, or is not known."""
+    found = _QUALIFIED.sub("", words).split()
+    if found and _INTEGER.issuperset(found):
+        return (
+            "char"
+            if "char" in found
+            else "h"
+            if "short" in found
+            else "l"
+            if "long" in found
+            else "r"
+        )
+    return forms.get(found[0], "") if len(found) == 1 else ""
+
+
+def _statements(declaration: Node, forms: Mapping[str, str]) -> Iterator[str]:
+    """The statements for the variables that a declaration leaves without a value.
+
+    `forms` has those of the named types.
+    """
     tree, parent = declaration.tree, declaration.parent
     if parent is None or parent.kind not in _BLOCKS:
         return
@@ -81,7 +120,7 @@ def _statements(declaration: Node) -> Iterator[str]:
         while inner.kind in _WRAPPERS and inner.named:
             is_pointer |= inner.kind == "pointer_declarator"
             inner = inner.named[-1]
-        form = "l" if is_pointer else _TYPES.get(" ".join(words.replace("std::", "").split()))
+        form = "l" if is_pointer else _form_of(words, forms)
         if inner.kind == "identifier" and form:
             yield _FORMS[form].replace("NAME", inner.text)
 

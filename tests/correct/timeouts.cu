@@ -50,3 +50,22 @@ extern "C" __global__ void polled(int *polls) {
         atomicExch(&ready, x != 0);
     }
 }
+
+// What takes 10 microseconds on a GPU is in time for a wait of 100.
+// kernel in_time grid 1 block 64
+// out value int32 = np.array([1])
+extern "C" __global__ void in_time(int *value) {
+    __shared__ int flag;
+    if (threadIdx.x == 0) flag = 0;
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        long long start = clock64();
+        while (!atomicAdd(&flag, 0))
+            if (clock64() - start > 200000) __trap();
+        *value = 1;
+    } else if (threadIdx.x == 32) {
+        unsigned x = threadIdx.x;
+        for (int i = 0; i < 1000; ++i) x = x * 1664525u + 1013904223u;
+        atomicExch(&flag, x != 0);
+    }
+}

@@ -248,6 +248,7 @@ class CLaunch(ctypes.Structure):
                 "leaps",
                 "gives_old",
                 "trace_sync",
+                "cycles",
                 "local_limit",
                 "printed_room",
                 "heap_limit",

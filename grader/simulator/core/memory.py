@@ -180,7 +180,7 @@ def module_buffer(v: Variable, content: bytes | None, resolve: Callable[[str], i
     data[: len(start)] = np.frombuffer(start, np.uint8)
     if content is None:
         for at, name, add in v.relocations:
-            pointer = (resolve(name) + add).to_bytes(8, "little")
+            pointer = ((resolve(name) + add) % (1 << 64)).to_bytes(8, "little")
             if at + 8 > data.nbytes:
                 raise PtxError(f"the initializer of {v.name} is longer than the variable")
             data[at : at + 8] = np.frombuffer(pointer, np.uint8)

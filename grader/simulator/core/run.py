@@ -35,6 +35,10 @@ LOCAL_LIMIT = 512 << 10
 PRINTED = 64 << 10
 """The bytes of a launch's printf text that are kept."""
 
+CYCLES, DEBUG_CYCLES = 16, 6
+"""What an instruction takes in simulated time. The code of `-G` has more of them for the same work,
+which a wait with a timeout must not end sooner for."""
+
 HEAP_LIMIT = 8 << 20
 """The bytes of the device's heap: the default of cudaLimitMallocHeapSize."""
 
@@ -291,6 +295,7 @@ class Machine:
             state=arrays.states.ctypes.data,
             variable=arrays.variables.ctypes.data,
             entry=0,
+            cycles=DEBUG_CYCLES if image.shadowed is not None else CYCLES,
             shared_shift=self.shift(SHARED),
             may_wait=image.may_wait,
             exact=image.exact,

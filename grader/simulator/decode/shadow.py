@@ -107,7 +107,7 @@ def make_shadows(
     """
     undefined, local = maybe_undefined(f), LocalAccesses(f) if use.has_locals else None
     handed, own = use.handed(f, functions), f.name in use.numbered or (local and local.accesses)
-    if not undefined and not own and not use.follows and not handed:
+    if not (undefined or own or use.follows or handed or use.subscripts):
         return None
     more = used_arguments(f, functions), local, handed, variables
     return Shadows(f, undefined, o, shadowed, *more, use)

@@ -29,6 +29,7 @@ _CHOOSING = (
     "if_statement", "switch_statement", "while_statement", "for_statement", "do_statement",
     "case_statement",
 )  # fmt: skip
+_JUMPS = ("return_statement", "goto_statement", "break_statement", "continue_statement")
 _WRAPPERS = ("field_expression", "parenthesized_expression")
 _INDICES = ("threadIdx", "blockIdx", "blockDim", "gridDim")
 _CONSTANT = re.compile(r"\bconst(?:expr)?\b(?!.*\*)")
@@ -146,7 +147,9 @@ def _stands_for_any_size(node: Node) -> bool:
 
 
 def _may_be_unreached(node: Node) -> bool:
-    """Whether a constant condition of its own line may keep a statement from being reached."""
+    """Whether a constant condition or a jump of its line may keep a statement from being run."""
+    if any(j.line == node.line and j.start < node.start for j in node.tree.walk(*_JUMPS)):
+        return True
     for above in node.ancestors:
         if above.kind == "function_definition":
             return False

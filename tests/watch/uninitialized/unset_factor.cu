@@ -2,7 +2,7 @@
 // expect: uninitialized-read error line 5 variable scale
 extern "C" __global__ void k(const int *in, int *out, int n) {
     int scale;
-    out[threadIdx.x] = in[threadIdx.x] * scale;
+    out[threadIdx.x] = scale * in[threadIdx.x];
     scale = n;
     out[threadIdx.x] += scale;
 }

@@ -264,6 +264,7 @@ typedef struct {
   u32 leaps;                    /* time may leap where nothing else changes: see endless.c */
   u32 gives_old;                /* the loads of `stale` give old values; else they are only reported */
   u32 trace_sync;               /* the trace has fences and barriers, too */
+  u32 cycles;                   /* what an instruction of a warp takes: see clock.c */
   u32 local_limit, printed_room;
   u32 heap_limit;               /* bytes of the heap; 0: the kernel does not call malloc */
   u32 allocations;              /* index of the first buffer that malloc made; see heap.c */

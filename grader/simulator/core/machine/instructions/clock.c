@@ -1,6 +1,6 @@
 /* PTX ISA, "Special Registers": %clock, %clock64, %globaltimer; "Miscellaneous Instructions": nanosleep.
  *
- * Time is simulated, so that a run repeats. A warp instruction takes CYCLES; the warps of a block run at
+ * Time is simulated, so that a run repeats. A warp instruction takes so many cycles; the warps of a block run at
  * the same time, so a round of their turns takes as long as its longest turn, and every block starts at 0.
  * No read in a block gives less than an earlier one. The global timer is the block's time; where blocks
  * may wait for each other, none reads less than another read before.
@@ -11,14 +11,14 @@
 #include "machine/control.h"
 #include "machine/instructions/operation.h"
 
-enum { CYCLES = 16, CLOCK_TURN = 64, READS = 1 << 15, QUIET_READS = 1 << 10, FASTEST = 40 };
+enum { CLOCK_TURN = 64, READS = 1 << 15, QUIET_READS = 1 << 10, FASTEST = 40 };
 enum { NANOSECONDS = 5, IN_CYCLES = 8 }; /* 1.6 GHz */
 enum Register { LOW, HIGH, WHOLE, TIMER = 4 };
 
 /* The block's time at this warp. */
 static u64 own_time(const Warp *w) { return w->cta->time + turn_cycles(w) + w->worker->still.leapt; }
 
-u64 turn_cycles(const Warp *w) { return (w->steps - w->turn_began) * CYCLES + w->slept; }
+u64 turn_cycles(const Warp *w) { return (w->steps - w->turn_began) * w->launch->cycles + w->slept; }
 
 static void end_turn_after(Warp *w, u64 steps) {
   if (w->turn_ends > w->turn_began + steps) w->turn_ends = w->turn_began + steps;
@@ -46,10 +46,10 @@ static u64 clock_now(Warp *w, const Insn *i) {
   u32 faster = ++w->clock_reads / READS, quiet = ++w->quiet_reads / QUIET_READS;
   if (quiet > faster) faster = quiet;
   if (faster) {
-    w->slept += (u64)CYCLES << (faster < FASTEST ? faster : FASTEST);
+    w->slept += (u64)w->launch->cycles << (faster < FASTEST ? faster : FASTEST);
   }
   u64 now = own_time(w);
-  u64 since = i->pc > w->clock_pc ? (i->pc - w->clock_pc) * CYCLES : 0;
+  u64 since = i->pc > w->clock_pc ? (u64)(i->pc - w->clock_pc) * w->launch->cycles : 0;
   if (w->clock_steps == w->steps && now < w->clock + since) now = w->clock + since;
   if (now <= c->clock) now = c->clock + 1;
   end_turn_after(w, CLOCK_TURN);
