@@ -300,7 +300,8 @@ class Shadows:
             return [insn]
         source = self.of(given[0])
         if len(to) == 1:
-            return [Insn("shadow_copy", self.at[d], source) for d in written]
+            given_to = int(i.library and given[0] not in self.own)
+            return [Insn("shadow_copy", self.at[d], source, flag=given_to) for d in written]
         each = width // len(to)
         targeted = [(self.at[d], k) for k, d in enumerate(to) if d in self.at]
         targeted.sort(key=lambda part: part[0] == source)

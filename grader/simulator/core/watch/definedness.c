@@ -79,8 +79,11 @@ static void set_bits(Warp *w, u32 ref, u32 m, u64 *have, u32 bytes, u32 from) {
   set_shadow(w, ref, m, whole, have, from);
 }
 
+/* flag: 1 where code of a library that is inlined takes a register of the code around it. */
 void ptx_shadow_copy(Warp *w, const Insn *i) {
-  set_shadow(w, i->d, present(w, i), *SRC(u32, i->a), bits_of(w, i->a), origin(w, i->a));
+  u32 from = origin(w, i->a);
+  if (!from && i->flag & 1) from = HANDED;
+  set_shadow(w, i->d, present(w, i), *SRC(u32, i->a), bits_of(w, i->a), from);
 }
 
 /* The lanes in which some bit of the first bytes is defined. */
