@@ -12,6 +12,7 @@ from grader.simulator.decode.module import decode
 from grader.simulator.decode.operands import OperandError, address, vector
 from grader.simulator.ptx.constants import integer
 from grader.simulator.ptx.model import PtxError
+from grader.simulator.ptx.operands import variable
 from grader.simulator.ptx.parser import operands_of, parse
 
 HEAD = ".version 8.3\n.target sm_90\n.address_size 64\n"
@@ -156,3 +157,8 @@ def test_a_branch_leads_to_the_label_of_its_block(name: str) -> None:
 def test_empty_statements_and_comments_are_ignored() -> None:
     text = "/* a */ .visible .entry k() { ; // b\n ;; ret; }"
     assert [i.op for i in parse(HEAD + text).functions["k"].body] == ["ret"]
+
+
+def test_an_infinite_extent_is_refused() -> None:
+    with pytest.raises(PtxError, match="an array of"):
+        variable(".shared .b8 tile[0f7F800000]")

@@ -231,7 +231,10 @@ def variable(text: str) -> Variable:
 
 def _extent(text: str) -> int:
     """The elements of a dimension; 0 where the declaration does not say."""
-    return int(evaluate(text).value) if text.strip() else 0
+    try:
+        return int(evaluate(text).value) if text.strip() else 0
+    except OverflowError as error:
+        raise PtxError(f"an array of {text.strip()[:40]} elements") from error
 
 
 Relocations = tuple[tuple[int, str, int], ...]
