@@ -152,18 +152,22 @@ def grid_barriers() -> None:
         row("  for each thread, 128 / 16 blocks", seconds[128] / seconds[16] / 8, "x", 1.5)
 
 
+def last_block_launch(blocks: int) -> Launch:
+    """The launch of LAST_BLOCK with so many blocks of one thread."""
+    arrays = (
+        Array("part", (blocks,), "int32", np.zeros(blocks, "i4")),
+        Array("drawn", (1,), "uint32", np.zeros(1, "u4"), True),
+        Array("sum", (1,), "int32", None, True),
+    )
+    return Launch("last_block", (blocks, 1, 1), (1, 1, 1), arrays)
+
+
 def last_blocks() -> None:
     program = compile_source(LAST_BLOCK, "last_block.cu")
     for name, machine in variants(program).items():
         seconds = {}
         for blocks in (4_000, 32_000):
-            arrays = (
-                Array("part", (blocks,), "int32", np.zeros(blocks, "i4")),
-                Array("drawn", (1,), "uint32", np.zeros(1, "u4"), True),
-                Array("sum", (1,), "int32", None, True),
-            )
-            asked = Launch("last_block", (blocks, 1, 1), (1, 1, 1), arrays)
-            seconds[blocks] = timed(machine, asked, False, 3)[0]
+            seconds[blocks] = timed(machine, last_block_launch(blocks), False, 3)[0]
         row(f"32,000 blocks of which the last sums up, {name}", seconds[32_000], "s", 2.0)
         longer = seconds[32_000] / seconds[4_000] / 8
         row("  for each block, 32,000 / 4,000 blocks", longer, "x", 1.5)

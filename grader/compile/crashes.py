@@ -7,6 +7,7 @@ from contextlib import suppress
 from typing import Any
 
 from grader.compile.diagnostics import error_at, student_fault
+from grader.compile.nvrtc import without_assembler
 from grader.compile.ptx_lines import instructions_by_line
 from grader.faults import MachineFault, StudentFault
 from grader.sandbox.call import Limits, SandboxFailure, run_sandboxed
@@ -46,8 +47,10 @@ def crash_fault(
     if not works:
         return compiler_fault(crash, name, limits)
     with suppress(SandboxFailure):
-        built = run_sandboxed(step, _without_assembler(request), limits=limits, confine=confine)
-        ptx = [variant["ptx"] for variant in built.value["variants"].values()][-1]
+        last, options = [*request["variants"].items()][-1]
+        virtual = {**request, "variants": {last: without_assembler(options)}}
+        built = run_sandboxed(step, virtual, limits=limits, confine=confine).value
+        ptx = built["variants"][last]["ptx"]
         if line := line_without_arrivals(ptx, name):
             what = "a barrier is initialized with a count of 0, which crashes the compiler"
             hint = "pass the number of threads that arrive in each phase"
@@ -81,15 +84,6 @@ def compiler_fault(
             return MachineFault(f"the compiling child did not answer: {reason}, {failure.detail}")
     hint = "look for templates, macros or constant expressions that expand without end"
     return student_fault((error_at(what, name, 0, "", hint=hint),), what)
-
-
-def _without_assembler(request: dict[str, Any]) -> dict[str, Any]:
-    """A request for PTX alone: virtual architectures have no machine code."""
-    variants = {
-        name: [option.replace("-arch=sm_", "-arch=compute_") for option in options]
-        for name, options in request["variants"].items()
-    }
-    return {**request, "variants": variants}
 
 
 def line_without_arrivals(ptx: str, file: str) -> int:

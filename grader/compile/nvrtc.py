@@ -288,7 +288,7 @@ def _until_failure(nvrtc: Nvrtc, request: Any, more: list[str]) -> dict[str, dic
             raise MemoryError
         text = compiled.ptx
         if compiled.code != SUCCESS and "ptxas" in compiled.log:  # its errors point into the PTX
-            text = nvrtc.compile(source, request["file"], _without_assembler(options)).ptx
+            text = nvrtc.compile(source, request["file"], without_assembler(options)).ptx
         ptx = _FILE.sub(r"\1\2", text)
         variants[name] = {"code": compiled.code, "log": _short(compiled.log), "ptx": ptx}
         if compiled.code != SUCCESS:
@@ -338,7 +338,8 @@ def _short(log: str) -> str:
     return "\n".join(line for line in lines if "Compile time =" not in line)
 
 
-def _without_assembler(options: list[str]) -> list[str]:
+def without_assembler(options: Sequence[str]) -> list[str]:
+    """Return the options for PTX alone: a virtual architecture has no machine code."""
     return [option.replace("-arch=sm_", "-arch=compute_") for option in options]
 
 

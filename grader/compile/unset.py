@@ -89,15 +89,8 @@ def _form_of(words: str, forms: Mapping[str, str]) -> str:
     """The form of a type by its words; empty for a type that has none, or is not known."""
     found = _QUALIFIED.sub("", words).split()
     if found and _INTEGER.issuperset(found):
-        return (
-            "char"
-            if "char" in found
-            else "h"
-            if "short" in found
-            else "l"
-            if "long" in found
-            else "r"
-        )
+        sized = {"char": "char", "short": "h", "long": "l"}
+        return next((form for word, form in sized.items() if word in found), "r")
     return forms.get(found[0], "") if len(found) == 1 else ""
 
 

@@ -170,10 +170,12 @@ def subscripts_of(module: Module, kernel: str) -> tuple[Subscript, ...]:
     One of a template is left out where another function has its line, too: it may be an instance
     that the subscript is inside in.
     """
+    if not module.subscripts:
+        return ()
     files = {i.location.file for i in module.functions[kernel].body if i.location.line}
     lines = [
         {i.location.line for i in f.body if i.location.file in files}
-        for f in (module.functions.values() if module.subscripts else ())
+        for f in module.functions.values()
     ]
     return tuple(
         s
@@ -185,9 +187,9 @@ def subscripts_of(module: Module, kernel: str) -> tuple[Subscript, ...]:
 def is_watched(i: Instruction, subscripts: Sequence[Subscript]) -> bool:
     """Whether an instruction is an access in a line with a subscript outside its array."""
     parts = i.op.split(".")
-    head, own = parts[0] in ("ld", "st", "atom", "red"), not (i.via or i.library)
-    own &= head and space_of(parts) != PARAM
-    return own and any(s.line == i.location.line for s in subscripts)
+    if i.via or i.library or parts[0] not in ("ld", "st", "atom", "red"):
+        return False
+    return space_of(parts) != PARAM and any(s.line == i.location.line for s in subscripts)
 
 
 def subscript_check(i: Instruction) -> Insn:
@@ -225,7 +227,8 @@ def _numbered(f: Function, variables: LocalVariables, before: int) -> Numbered:
             numbers[first] = 1 + (before + len(own)) % _MOST_VARIABLES
             own[first] = v
         if first in own:
-            used_here |= set() if i.library else {first}
+            if not i.library:
+                used_here.add(first)
             numbered.displacements[id(i)] = first + (numbers[first] << _VARIABLE_SHIFT)
     for first, v in own.items():
         is_scalar = _SCALAR.fullmatch(v.kind + v.extent) is not None

@@ -60,6 +60,11 @@ static inline Region region_of(const Warp *w, u32 space, u64 at) {
   return (Region){b->readonly ? CONST : GLOBAL, b->base, b->size, b->data, b};
 }
 
+/* The address of a lane's access. */
+static inline u64 lane_address(const Warp *w, const Insn *i, u32 l) {
+  return (i->mode == 4 ? (u64)SRC(u32, i->a)[l] : SRC(u64, i->a)[l]) + (u64)i->imm;
+}
+
 /* The bytes of a region for a lane: local memory is each lane's own. */
 static inline u8 *lane_data(const Warp *w, const Region *r, u32 l) {
   return r->space == LOCAL ? r->data + (size_t)l * w->local_room : r->data;

@@ -283,7 +283,7 @@ static Places places_of(const Warp *w, const Insn *i) {
   if (r.size < i->size) return found;
   for (u32 m = found.same ? 1u << first : w->mask; m; m &= m - 1) {
     u32 l = (u32)__builtin_ctz(m);
-    u64 at = without_owner((i->mode == 4 ? SRC(u32, i->a)[l] : SRC(u64, i->a)[l]) + (u64)i->imm) - base;
+    u64 at = without_owner(lane_address(w, i, l)) - base;
     if (at > most) continue;
     found.at[l] = (u32)at;
     found.lanes |= 1u << l;
@@ -294,6 +294,9 @@ static Places places_of(const Warp *w, const Insn *i) {
   }
   return found;
 }
+
+/* The origin of a byte without a value: that of what is stored, its own place as that of an ended variable, or 0. */
+static u32 origin_of(u32 at, u32 kept, bool ended) { return ended ? BLOCK_ENDED | (at + 1) : kept; }
 
 /* Before a store to local memory: d: the shadow of what it stores; flag: 8 in a library. Also where a variable's block
  * begins, or, with 16, has ended. */
@@ -309,11 +312,12 @@ void ptx_shadow_store(Warp *w, const Insn *i) {
   if (keeps && missing && !d->origin && !(d->origin = calloc(d->room, sizeof(u32))))
     out_of_memory(w->worker);
   if (w->worker->no_memory) return;
+  u32 kept = keeps ? from : 0;
   if (p.same) {
     u32 *byte = d->lanes + p.at[0];
     for (u32 k = 0; k < i->size; k++) byte[k] = (byte[k] & ~p.lanes) | (given & p.lanes);
     for (u32 k = 0; k < (d->origin && missing && !parts ? i->size : 0); k++)
-      d->origin[p.at[0] + k] = ended ? BLOCK_ENDED | (p.at[0] + k + 1) : keeps ? from : 0;
+      d->origin[p.at[0] + k] = origin_of(p.at[0] + k, kept, ended);
     if (!d->have && (!d->origin || !parts)) return;
   }
   /* Of a byte that is defined as a whole, no bits and no origin are read. */
@@ -325,7 +329,7 @@ void ptx_shadow_store(Warp *w, const Insn *i) {
     for (u32 k = 0; k < i->size; k++, have >>= BYTE) {
       d->lanes[at + k] = (d->lanes[at + k] & ~bit) | ((have & 255) == 255 ? bit : 0);
       if (d->have) d->have[(at + k) * LANES + l] = (u8)have;
-      if (d->origin && (have & 255) != 255) d->origin[at + k] = ended ? BLOCK_ENDED | (at + k + 1) : keeps ? from : 0;
+      if (d->origin && (have & 255) != 255) d->origin[at + k] = origin_of(at + k, kept, ended);
     }
   }
 }
@@ -351,7 +355,7 @@ static u64 local_bits(const Defined *d, u32 at, u32 bytes, u32 l, u32 *from) {
 
 /* Where a lane's access that is not to its stack goes to; false: to no shared or global memory. */
 static bool memory_at(const Warp *w, const Insn *i, u32 l, Region *r, u32 *offset) {
-  u64 at = (i->mode == 4 ? SRC(u32, i->a)[l] : SRC(u64, i->a)[l]) + (u64)i->imm;
+  u64 at = lane_address(w, i, l);
   if (i->space == LOCAL || (i->space != SHARED && is_local(at))) return false;
   *r = region_of(w, i->space, at);
   if ((r->space != SHARED && r->space != GLOBAL) || r->size < i->size || at - r->base > r->size - i->size)

@@ -137,12 +137,9 @@ void ptx_shadow_index(Warp *w, const Insn *i) {
 
 /* Before an access in a line with a constant subscript that the compiler knows to be outside its array: it is executed. */
 void ptx_shadow_subscript(Warp *w, const Insn *i) {
-  u32 executing = 0;
-  EACH_LANE { executing |= (u32)!!w->lane[l] << l; }
-  if (!executing) return;
   report(w->worker, (Report){.kind = INVALID, .flags = i->flag | KNOWN_OUTSIDE, .pc = i->pc, .space = LOCAL,
-                             .size = i->size, .block = w->cta->number, .count = (u64)__builtin_popcount(executing),
-                             .thread = thread_of(w, first_lane(executing))});
+                             .size = i->size, .block = w->cta->number, .count = (u64)__builtin_popcount(w->mask),
+                             .thread = thread_of(w, first_lane(w->mask))});
 }
 
 static void report_image_fault(Warp *w, const Insn *i, u32 lane, u32 number, u32 fault, u64 at) {

@@ -49,7 +49,7 @@ void ptx_atom(Warp *w, const Insn *i) {
   u32 whole = w->mask, offset[LANES], op = i->e & 255, type = i->e >> 8 & 255, bytes = i->size;
   u64 at[LANES];
   for (u32 l = 0; l < LANES; l++)
-    at[l] = (i->mode == 4 ? (u64)SRC(u32, i->a)[l] : SRC(u64, i->a)[l]) + (u64)i->imm;
+    at[l] = lane_address(w, i, l);
   if (op == CAS && bytes == 4 && has_parts(at)) {
     swap_parts(w, i, at);
     if (i->flag & WAITING) let_others_run(w);

@@ -212,8 +212,7 @@ static inline bool is_strong(const Insn *i) { return i->flag & (VOLATILE | ACQUI
 
 /* Before the load, which may change the register of the address. */
 static inline void begin_strong(Warp *w, const Insn *i) {
-  u32 l = is_strong(i) ? first_lane(w->mask) : 0;
-  if (is_strong(i)) note_strong(w, i, (i->mode == 4 ? SRC(u32, i->a)[l] : SRC(u64, i->a)[l]) + (u64)i->imm);
+  if (is_strong(i)) note_strong(w, i, lane_address(w, i, first_lane(w->mask)));
 }
 
 static inline void end_strong(Warp *w, const Insn *i) {

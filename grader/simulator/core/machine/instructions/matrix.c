@@ -131,10 +131,6 @@ void ptx_mma(Warp *w, const Insn *i) {
     }
 }
 
-static u64 address(Warp *w, const Insn *i, u32 l) {
-  return (i->mode == 4 ? (u64)SRC(u32, i->a)[l] : SRC(u64, i->a)[l]) + (u64)i->imm;
-}
-
 /* An access of `bytes` by each active lane at the addresses in the scratch register c. */
 static Insn plain_access(const Insn *i, u32 register_ref, u32 bytes) {
   return (Insn){.d = register_ref, .a = i->c, .pc = i->pc, .size = (u16)bytes, .count = 1,
@@ -146,7 +142,7 @@ static Insn plain_access(const Insn *i, u32 register_ref, u32 bytes) {
 static bool is_aligned(Warp *w, const Insn *i, Tile t, const u32 *stride, u32 flags) {
   u32 rows = t.role == RIGHT ? t.k : t.m, columns = t.role == LEFT ? t.k : t.n;
   u32 line = (t.by_column ? rows : columns) * i->size, bytes = line < ROW ? line : ROW, l = first_lane(w->mask);
-  u64 first = address(w, i, l), second = first + (u64)stride[l] * i->size;
+  u64 first = lane_address(w, i, l), second = first + (u64)stride[l] * i->size;
   if (!((first | second) & (bytes - 1))) return true;
   announce_invalid(w, i, l, first & (bytes - 1) ? first : second, bytes, flags | MISALIGNED);
   return false;
@@ -157,7 +153,7 @@ static void check_same(Warp *w, const Insn *i, const u32 *stride) {
   u32 first = first_lane(w->mask);
   for (u32 m = w->mask; m; m &= m - 1) {
     u32 l = first_lane(m);
-    bool elsewhere = address(w, i, l) != address(w, i, first);
+    bool elsewhere = lane_address(w, i, l) != lane_address(w, i, first);
     if (!elsewhere && stride[l] == stride[first]) continue;
     announce_misused(w, i->pc, l, elsewhere ? MATRIX_ADDRESS : MATRIX_STRIDE, stride[l]);
     return;
@@ -185,7 +181,7 @@ static void access(Warp *w, const Insn *i, bool stores) {
       for (u32 l = 0; l < LANES; l++) {
         place(t, each, r, j, l, &row, &col);
         u64 far = t.by_column ? col : row, near = t.by_column ? row : col;
-        at[l] = address(w, i, l) + (far * stride[l] + near) * i->size;
+        at[l] = lane_address(w, i, l) + (far * stride[l] + near) * i->size;
         value[l] = whole ? d[l] : d[l] >> 8 * i->size * j;
       }
       Insn one = plain_access(i, i->c + 2 * VECTOR, whole ? 4 : i->size);
@@ -213,7 +209,7 @@ void ptx_ldmatrix(Warp *w, const Insn *i) {
   Insn one = plain_access(i, i->d, ROW);
   Region shared = {.space = GENERIC}, r;
   announce_missing(w, i);
-  for (u32 l = 0; l < LANES; l++) address_of[l] = whole >> l & 1 ? address(w, i, l) : address(w, i, first_lane(whole));
+  for (u32 l = 0; l < LANES; l++) address_of[l] = whole >> l & 1 ? lane_address(w, i, l) : lane_address(w, i, first_lane(whole));
   u32 left = drop_misaligned(w, &one, address_of, rows & whole, ROW, 0);
   while (left) {
     u32 group = next_group(w, &one, address_of, &left, ROW, 0, &r, offset);
@@ -259,12 +255,12 @@ void ptx_stmatrix(Warp *w, const Insn *i) {
       u32 odd = LANES;
       for (u32 l = 0; l < LANES; l++) {
         in_matrix(l, j, i->e, &row, &byte);
-        u64 start = address(w, i, q * 8 + row);
+        u64 start = lane_address(w, i, q * 8 + row);
         if (start & (ROW - 1)) odd = q * 8 + row;
         at[l] = start + byte;
         value[l] = SRC(u32, i->d + q * VECTOR)[l] >> 16 * j;
       }
-      if (odd < LANES) { announce_invalid(w, i, odd, address(w, i, odd), ROW, STORE | MISALIGNED); return; }
+      if (odd < LANES) { announce_invalid(w, i, odd, lane_address(w, i, odd), ROW, STORE | MISALIGNED); return; }
       Insn one = plain_access(i, i->c + 2 * VECTOR, i->e ? 2 : 4);
       ptx_st(w, &one);
     }

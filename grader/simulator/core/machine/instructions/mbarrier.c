@@ -73,16 +73,12 @@ static void all_lanes(Warp *w, const Insn *i, u32 group, const Region *r, const 
   }
 }
 
-static u64 address(Warp *w, const Insn *i, u32 l) {
-  return (i->mode == 4 ? (u64)SRC(u32, i->a)[l] : SRC(u64, i->a)[l]) + (u64)i->imm;
-}
-
 /* a: address, of `mode` bytes, displaced by imm; b: the phase to wait for; c: a count when flag; d:
  * a token when count, or a test's predicate; e: enum Op. */
 void ptx_mbarrier(Warp *w, const Insn *i) {
   u32 whole = w->mask, offset[LANES], done = 0;
   u64 at[LANES];
-  for (u32 l = 0; l < LANES; l++) at[l] = address(w, i, l);
+  for (u32 l = 0; l < LANES; l++) at[l] = lane_address(w, i, l);
   u32 left = drop_misaligned(w, i, at, whole, 8, STORE | ATOMIC);
   while (left) {
     Region r;
@@ -111,7 +107,7 @@ void ptx_mbarrier_pending_count(Warp *w, const Insn *i) {
  * .noinc the arrival is not among the expected ones and leaves their number as it is. */
 void ptx_cp_async_mbarrier_arrive(Warp *w, const Insn *i) {
   u32 barrier[LANES]; /* offset in shared memory: the low 32 bits of an address, generic or not */
-  for (u32 l = 0; l < LANES; l++) barrier[l] = (u32)address(w, i, l);
+  for (u32 l = 0; l < LANES; l++) barrier[l] = (u32)lane_address(w, i, l);
   track_copies(w, i, barrier);
   ptx_mbarrier(w, i);
 }
