@@ -31,12 +31,18 @@ from grader.cli.terminal import (
     write,
     write_file,
 )
-from grader.faults import Fault, LabFault, StudentFault
+from grader.faults import RESOURCE_ERRORS, Fault, LabFault, StudentFault
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from grader.grading.cases import RunOptions
     from grader.grading.record import Grade
     from grader.labs.model import Lab
+    from grader.submissions.files import Submission
+
+AHEAD_SECONDS = 1.0
+"""The processor time for work that a wrong submission turns out not to need."""
 
 Html = Annotated[
     str | None,
@@ -99,7 +105,9 @@ def check(
     def graded() -> Grade:
         from grader.reports.redact import redact
 
-        grade = with_estimates(loaded_lab, file, options, grade_file(loaded_lab, file, options))
+        ahead = Ahead(loaded_lab, options)
+        grade = grade_file(loaded_lab, file, options, while_running=ahead.begin)
+        grade = ahead.with_estimates(grade)
         if sanitizer or profile:
             grade = add_cross_checks(
                 loaded_lab, file, options, grade, sanitizer=sanitizer, profile=profile
@@ -116,10 +124,18 @@ def check(
     return grade.exit_code
 
 
-def grade_file(lab: Lab, file: Path, options: RunOptions, *, quiet: bool = False) -> Grade:
+def grade_file(
+    lab: Lab,
+    file: Path,
+    options: RunOptions,
+    *,
+    quiet: bool = False,
+    while_running: Callable[[Submission], None] = lambda submission: None,
+) -> Grade:
     """Grade a file on the public cases, with the answers to the quiz in the same folder.
 
-    A file that is not source text gets a grade too. Raises Fault when the lab or the machine fails.
+    A file that is not source text gets a grade too. `while_running` is called once the file is
+    compiled, when this process waits for others. Raises Fault when the lab or the machine fails.
     """
     from grader.feedback.grade import grade
     from grader.grading.pipeline import grade_unreadable
@@ -133,9 +149,8 @@ def grade_file(lab: Lab, file: Path, options: RunOptions, *, quiet: bool = False
         return grade_unreadable(lab, file.name, fault, on=options.on, answers=answers)
 
     def report_progress(step: str, number: int, steps: int) -> None:
-        if number == 2:  # from here on this process waits for others
-            with suppress(RuntimeError):  # no thread can be started
-                Thread(target=_import_report, daemon=True).start()
+        if number == 2:
+            while_running(submission)
         if not quiet:
             progress(step, number, steps)
 
@@ -145,26 +160,64 @@ def grade_file(lab: Lab, file: Path, options: RunOptions, *, quiet: bool = False
     )  # fmt: skip
 
 
-def with_estimates(lab: Lab, file: Path, options: RunOptions, grade: Grade) -> Grade:
-    """Add the estimated time on GPUs that were measured, where the simulator graded right output.
+class Ahead:
+    """What a report needs and no check waits for, done while the submission runs.
 
-    Raises:
-        Fault: a machine file is broken, or the simulator fails.
+    Args:
+        lab: The lab.
+        options: How to run the simulator.
     """
-    passed = any(check.name == "output" and check.status == "pass" for check in grade.checks)
-    if options.on != "sim" or not passed or not lab.machine_files:
-        return grade
-    from dataclasses import replace
 
-    from grader.grading.estimate.kernel import estimate_submission
+    def __init__(self, lab: Lab, options: RunOptions) -> None:
+        self._lab, self._options = lab, options
+        self._submission: Submission | None = None
+        self._thread: Thread | None = None
 
-    return replace(grade, estimates=estimate_submission(lab, source_of(lab, file), options))
+    def begin(self, submission: Submission) -> None:
+        """Import what the report needs, and count the work for the estimated times.
 
+        What fails here is done again, and reported, where it is needed.
+        """
+        self._submission = submission
+        with suppress(RuntimeError):  # no thread can be started
+            self._thread = Thread(target=self._work, daemon=True)
+            self._thread.start()
 
-def _import_report() -> None:
-    """Import what the report needs; where that fails, it is imported when the report is made."""
-    with suppress(ImportError, OSError, MemoryError):
-        import grader.reports.text  # noqa: F401
+    def with_estimates(self, grade: Grade) -> Grade:
+        """Add the estimated times on measured GPUs, where the simulator graded right output.
+
+        Raises:
+            Fault: A machine file is broken, or the simulator fails.
+        """
+        passed = any(check.name == "output" and check.status == "pass" for check in grade.checks)
+        if not passed or not self._is_estimated or self._submission is None:
+            return grade
+        from dataclasses import replace
+
+        from grader.grading.estimate.kernel import estimate_submission
+
+        if self._thread is not None:
+            self._thread.join()
+        estimates = estimate_submission(self._lab, self._submission, self._options)
+        return replace(grade, estimates=estimates)
+
+    @property
+    def _is_estimated(self) -> bool:
+        return self._options.on == "sim" and bool(self._lab.machine_files)
+
+    def _work(self) -> None:
+        with suppress(ImportError, OSError, MemoryError):
+            import grader.reports.text  # noqa: F401
+        if not self._is_estimated or self._submission is None:
+            return
+        with suppress(Fault, ImportError, *RESOURCE_ERRORS):
+            from dataclasses import replace
+
+            from grader.grading.estimate.kernel import estimate_submission
+
+            limit = min(self._options.limit, AHEAD_SECONDS)
+            options = replace(self._options, limit=limit, threads=1)
+            estimate_submission(self._lab, self._submission, options)
 
 
 def add_cross_checks(

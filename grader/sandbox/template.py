@@ -46,7 +46,7 @@ MODULES = (
 COMPILER_MODULES = ("grader.compile.nvrtc",)
 """What the compiler's template imports: little, so that it starts and forks faster."""
 
-REHEARSED_AFTER = 2  # children; to rehearse takes longer than one of them
+REHEARSED_AFTER = 5  # children; to rehearse takes longer than all of them gain
 
 MOST_TEMPLATES = 4
 """The templates that live at the same time; the one that was unused for longest ends first."""

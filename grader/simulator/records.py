@@ -44,6 +44,10 @@ atomics on two words on an H200 take turns up to 128 bytes apart, and from 256 b
 point `atomic_global_bins` of grader/gpu/sweep.py has four such rows."""
 
 
+KEY_BITS = 63
+"""Bits of a number that sorts as an integer of 64 bits and is not negative."""
+
+
 class Record:
     """What the recorded accesses of one block show, by program counter.
 
@@ -82,34 +86,34 @@ class Record:
             self._fill(image, rows)
 
     def _fill(self, image: Image, rows: NDArray[Any]) -> None:
-        heads = np.array([op.split(".")[0] for op in image.ops] + [""])[rows["pc"]]
+        heads = [op.split(".")[0] for op in image.ops] + [""]
         group = _requests(rows)
-        is_atomic = np.isin(heads, ("atom", "red"))
+        is_atomic = np.array([head in ("atom", "red") for head in heads])[rows["pc"]]
         place = (rows["space"].astype(np.int64) << 56) | (rows["buffer"].astype(np.int64) << 40)
         address = place | rows["at"].astype(np.int64)
         is_global = rows["space"] == GLOBAL
         outside = (is_global | (rows["space"] == LOCAL)) & ~is_atomic
         for pc in np.unique(rows["pc"]).tolist():
             own = rows["pc"] == pc
-            made = len(np.unique(group[own]))
+            made = int(_numbered(group[own])[-1]) + 1
             if outside[own].any():
                 touched = _Touched(rows[own], place[own], group[own])
                 self.wavefronts[pc] = float(touched.wavefronts().sum()) / made
-                if heads[own][0] == "st":
+                if heads[pc] == "st":
                     whole, some = touched.sectors()
                     self.written[pc] = whole / made, some / made
             if (rows["space"][own] == SHARED).all():
                 at = rows["at"][own].astype(np.int64)
-                quads = np.unique(np.stack([group[own], at // WIDE]), axis=1)
-                self.quads[pc] = len(quads.T) / made
-                request = np.unique(quads[0], return_inverse=True)[1].ravel()
-                self.turns[pc] = float(_most_of(request, quads[1] % WIDE_BANKS, WIDE_BANKS).mean())
+                requests, quads = distinct_pairs(group[own], at // WIDE)
+                self.quads[pc] = len(quads) / made
+                turns = _most_of(_numbered(requests), quads % WIDE_BANKS, WIDE_BANKS)
+                self.turns[pc] = float(turns.mean())
                 if (at % WIDE == at[0] % WIDE).all():
                     self.remainders[pc] = int(at[0]) % WIDE
             if is_atomic[own].any():
                 self._count_atomics(pc, group[own], address[own])
         past = np.array([past_l1(op) for op in image.ops] + [False])[rows["pc"]]
-        loads = is_global & np.isin(heads, ("ld", "ldu", "cp"))
+        loads = is_global & np.array([h in ("ld", "ldu", "cp") for h in heads])[rows["pc"]]
         cached = loads & ~past
         self.loaded_sectors = len(np.unique((address >> SECTOR)[cached]))
         words = len(np.unique((address >> WORD)[cached]))
@@ -146,26 +150,51 @@ class _Touched:
         lane = rows["thread"][row].astype(np.int64) % WARP_SIZE
         local = rows["space"][row] == LOCAL
         word = place[row] | np.where(local, word * BANKS + lane, word)
-        keys = np.unique(np.stack([group[row], word]), axis=1)
-        self.request = np.unique(keys[0], return_inverse=True)[1].ravel()
-        self.word = keys[1]
+        requests, self.word = distinct_pairs(group[row], word)
+        self.request = _numbered(requests)
         self.whole = bool((rows["bytes"] >= 1 << WORD).all())
 
     def wavefronts(self) -> NDArray[np.float64]:
         """Return those of each request."""
         count = int(self.request[-1]) + 1
         banks = _most_of(self.request, self.word % BANKS, BANKS)
-        lines = np.unique(np.stack([self.request, self.word // BANKS]), axis=1)
-        at_once = np.ceil(np.bincount(lines[0], minlength=count) / LINES_AT_ONCE)
+        requests, _ = distinct_pairs(self.request, self.word // BANKS)
+        at_once = np.ceil(np.bincount(requests, minlength=count) / LINES_AT_ONCE)
         most: NDArray[np.float64] = np.maximum(banks, at_once)
         return most
 
     def sectors(self) -> tuple[int, int]:
         """Return the sectors of all requests that are touched as a whole, and in part."""
-        pairs = np.stack([self.request, self.word // SECTOR_WORDS])
-        words = np.unique(pairs, axis=1, return_counts=True)[1]
+        # The words are sorted, so those of one sector of a request are next to each other.
+        sectors = self.word // SECTOR_WORDS
+        new = (sectors[1:] != sectors[:-1]) | (self.request[1:] != self.request[:-1])
+        words = np.diff(np.flatnonzero(np.concatenate([[True], new, [True]])))
         whole = int((words == SECTOR_WORDS).sum()) if self.whole else 0
         return whole, len(words) - whole
+
+
+def distinct_pairs(
+    first: NDArray[np.int64], second: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the distinct pairs of two arrays, in order; the first ones are not negative.
+
+    Two numbers in one are sorted many times faster than columns (`np.unique` with an axis). Where
+    they do not fit in one, the second ones are numbered first.
+    """
+    low = int(second.min())
+    bits = (int(second.max()) - low).bit_length()
+    if bits + int(first.max()).bit_length() >= KEY_BITS:
+        values, second = np.unique(second, return_inverse=True)
+        firsts, numbers = distinct_pairs(first, second.ravel())
+        return firsts, values[numbers]
+    keys = np.unique((first << bits) | (second - low))
+    return keys >> bits, (keys & ((1 << bits) - 1)) + low
+
+
+def _numbered(sorted_values: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Number the values of a sorted array from 0, equal ones alike."""
+    new = sorted_values[1:] != sorted_values[:-1]
+    return np.concatenate([[0], np.cumsum(new)]).astype(np.int64)
 
 
 def past_l1(op: str) -> bool:

@@ -12,11 +12,14 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from grader.compile.source import compile_source
 from grader.launch import Array, Launch, Scalar, pack_launches
 from grader.simulator import work
 from grader.simulator.exchange import pack_program
+from grader.simulator.records import distinct_pairs
 from grader.simulator.workload import Work
 from tests.counters.test_counters import MEASURED, SOURCES, program, read
 
@@ -242,3 +245,13 @@ def test_a_block_that_does_the_work_of_all_is_not_sampled(leader: str) -> None:
 def test_a_block_that_does_a_little_more_is_no_reason() -> None:
     body = "{ int i = blockIdx.x * 256 + threadIdx.x; if (i < n) a[i] += 1; if (!i) a[n - 1] = n; }"
     assert counted(body, 1 << 14, grid=64, block=256).executed
+
+
+WIDE = st.one_of(st.integers(0, 40), st.integers(-(1 << 62), (1 << 62) - 1))
+PAIRS = st.lists(st.tuples(st.integers(0, 1 << 20), WIDE), min_size=1)
+
+
+@given(PAIRS)
+def test_distinct_pairs_are_those_of_the_columns(pairs: list[tuple[int, int]]) -> None:
+    columns = np.array(pairs, np.int64).T
+    assert np.array_equal(np.stack(distinct_pairs(*columns)), np.unique(columns, axis=1))

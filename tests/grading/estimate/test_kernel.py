@@ -6,10 +6,13 @@ import json
 import shutil
 from dataclasses import replace
 from pathlib import Path
+from threading import Event, current_thread, main_thread
 
 import pytest
 
 from grader.authoring.content import write_bundle
+from grader.cli.check import AHEAD_SECONDS, Ahead, grade_file
+from grader.compile.program import Program
 from grader.compile.source import compile_source
 from grader.faults import MachineFault
 from grader.grading.cases import RunOptions
@@ -26,10 +29,13 @@ from grader.grading.estimate.kernel import (
 )
 from grader.grading.estimate.machine import file_name, file_text, known_machines, read_machine
 from grader.grading.estimate.model import Fit
+from grader.grading.record import Grade
 from grader.labs.cases import prepare_launches
 from grader.labs.model import Case, Lab
 from grader.labs.reading import load_lab
+from grader.launch import Launch
 from grader.reports.text import estimate_line
+from grader.simulator.workload import Work
 from grader.submissions.files import parse_submission
 from tests.command import ROOT, grader
 from tests.grading.estimate.made import NAME, a_file, a_machine, samples, works
@@ -153,6 +159,55 @@ def test_a_grade_stands_where_this_machine_cannot_estimate(
     options = RunOptions("sim", threads=1)
     assert len(estimate_submission(lab, submission, options)) == 1, "the work is kept"
     assert estimate_submission(lab, submission, replace(options, seed=b"other")) == ()
+
+
+def graded_ahead(course: Path, text: str) -> Grade:
+    """Grade a text as `grader check` does, with what it does while the text runs."""
+    file, (lab, _) = course / "mine.cu", lab_of(course)
+    file.write_text(text)
+    options = RunOptions("sim", threads=1)
+    ahead = Ahead(lab, options)
+    grade = grade_file(lab, file, options, quiet=True, while_running=ahead.begin)
+    return ahead.with_estimates(grade)
+
+
+@pytest.mark.parametrize("fits", [True, False], ids=["fits", "does not fit"])
+def test_work_is_counted_while_the_submission_runs(
+    course: Path, monkeypatch: pytest.MonkeyPatch, fits: bool
+) -> None:
+    write_machine(course)
+    begun: list[tuple[bool, float]] = []
+
+    def counts(program: Program, launch: Launch, options: RunOptions) -> Work:
+        begun.append((current_thread() is main_thread(), options.limit))
+        if not fits and options.limit == AHEAD_SECONDS:
+            raise NoWork("it takes too long")
+        return count_work(program, launch, options)
+
+    monkeypatch.setattr(kernel, "count_work", counts)
+    text = SOLUTION.read_text() + f"__device__ int counted_ahead_{fits};\n"
+    assert len(graded_ahead(course, text).estimates) == 1
+    assert begun == [(False, AHEAD_SECONDS), (True, RunOptions("sim").limit)][: 2 - fits]
+
+
+def test_a_wrong_submission_does_not_wait_for_its_estimate(
+    course: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_machine(course)
+    ended, begun = Event(), Event()
+
+    def waits(*given: object) -> Work:
+        begun.set()
+        ended.wait(60)
+        raise NoWork("the test has ended")
+
+    monkeypatch.setattr(kernel, "count_work", waits)
+    wrong = SOLUTION.read_text().replace("sum = 0.0f", "sum = 1.0f")
+    try:
+        grade = graded_ahead(course, wrong)
+        assert begun.wait(60) and not ended.is_set() and grade.estimates == ()
+    finally:
+        ended.set()
 
 
 TIMES = [
