@@ -1,8 +1,8 @@
 """python -m bench.check: `grader check` from the shell: cold and warm cache, start, memory.
 
 Wall time of the whole command, the best of several runs. "Cold" is the first check of a lab, which
-measures its baseline and its quiz, too; "changed" is the next one, of a file that was edited. Memory
-is the peak of the command and its children together, sampled.
+measures its baseline and its quiz, too; "changed" is the next one, of a file that was edited.
+Memory is the peak of the command and its children together, sampled.
 """
 
 from __future__ import annotations
