@@ -283,7 +283,11 @@ def _until_failure(nvrtc: Nvrtc, request: Any, more: list[str]) -> dict[str, dic
         options = [*own, *more]
         compiled = nvrtc.compile(debug if name == "debug" else source, request["file"], options)
         if compiled.code != SUCCESS and name == "debug" and debug != source:
-            compiled = nvrtc.compile(source, request["file"], options)  # for its errors, if any
+            fewer = without_rejected(debug, source, compiled.log, request["file"])
+            if fewer not in (debug, source):
+                compiled = nvrtc.compile(fewer, request["file"], options)
+            if compiled.code != SUCCESS:
+                compiled = nvrtc.compile(source, request["file"], options)  # for its errors, if any
         if compiled.code == OUT_OF_MEMORY:
             raise MemoryError
         text = compiled.ptx
@@ -294,6 +298,20 @@ def _until_failure(nvrtc: Nvrtc, request: Any, more: list[str]) -> dict[str, dic
         if compiled.code != SUCCESS:
             break
     return variants
+
+
+def without_rejected(debug: bytes, source: bytes, log: str, file: str) -> bytes:
+    """The debug build's text with the source's lines where the compiler reports errors."""
+    rows, own = debug.split(b"\n"), source.split(b"\n")
+    prefix, numbers = f"{file}(", set[int]()
+    for line in log.split("\n"):
+        number, _, rest = line.removeprefix(prefix).partition(")")
+        if line.startswith(prefix) and rest.startswith(": error") and number.isdecimal():
+            numbers.add(int(number[:9]))
+    for row in numbers:
+        if 0 < row <= min(len(rows), len(own)):
+            rows[row - 1] = own[row - 1]
+    return b"\n".join(rows)
 
 
 def compile_known_source(request: Any, arrays: Any) -> tuple[Any, dict[str, Any]]:

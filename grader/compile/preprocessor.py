@@ -11,6 +11,7 @@ All functions take time in proportion to the length of the text.
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import lru_cache
 
@@ -189,6 +190,31 @@ def joined(source: str) -> str:
         else:
             parts.append(part)
     return "".join(parts) + "\n" * removed
+
+
+def source_offsets(source: str) -> Callable[[int], int]:
+    """Return what gives the offset in a source of a character at an offset in its `code`."""
+    starts, origins = [0], [0]
+    at, removed = 0, 0
+    for splice in (*_SPLICE.finditer(source), None):
+        end = splice.start() if splice else len(source)
+        text = source[origins[-1] : end]
+        line_end = text.find("\n") if removed else -1
+        if line_end >= 0:  # behind it, the line ends that were removed
+            starts.append(at + line_end + removed)
+            origins.append(origins[-1] + line_end)
+            at, removed = at + removed, 0
+        at += len(text)
+        if splice:
+            removed += 1
+            starts.append(at)
+            origins.append(splice.end())
+
+    def of(offset: int) -> int:
+        k = bisect_right(starts, offset) - 1
+        return min(origins[k] + offset - starts[k], len(source))
+
+    return of
 
 
 def _without_comment(token: re.Match[str]) -> str:

@@ -2,48 +2,38 @@
 
 Even with `-G`, `scale` of `int scale; out[i] = in[i] * scale;` is in no register: the product of an
 undefined value is any value, such as 0. So the debug build gets, behind each declaration without a
-value, an empty `asm` statement whose output is the variable. Nothing writes that register, and
-where a use may read it, the decoder follows it as any other. It begins anew in each iteration of a
-loop that the variable is declared in.
+value, an empty `asm` statement whose output is the variable (`scalar_types`). Nothing writes that
+register, and where a use may read it, the decoder follows it as any other. It begins anew in each
+iteration of a loop that the variable is declared in.
+
+No statement can stand behind a declaration that a `switch` jumps over, or in the parentheses of an
+`if`, `switch` or `for`: it moves before that statement, with braces around both. `int x = x + 1;`
+becomes a declaration, the `asm` statement, and an assignment. No line end moves.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from bisect import bisect_right
+from collections.abc import Iterator
+from dataclasses import field
 
-from grader.compile.syntax import Node, Tree
+from grader import dataclass
+from grader.compile.preprocessor import code, source_offsets
+from grader.compile.scalar_types import STORED, ScalarTypes, declared
+from grader.compile.syntax import Node, Tree, parse
 
-_FORMS = {
-    **{x: f'asm("" : "={x}"(NAME));' for x in "hrlfd"},
-    "char": '{ short unset_; asm("" : "=h"(unset_)); NAME = (char)unset_; }',
-    "bool": '{ short unset_; asm("" : "=h"(unset_)); '
-    "NAME = __builtin_bit_cast(bool, (char)unset_); }",
-}
-"""The statement for a variable, by the constraint of PTX for its type."""
-_NAMED = {
-    **dict.fromkeys(("int16_t", "uint16_t", "ushort", "char16_t"), "h"),
-    **dict.fromkeys(("int32_t", "uint32_t", "uint", "char32_t", "wchar_t"), "r"),
-    **dict.fromkeys(("int64_t", "uint64_t", "size_t", "ptrdiff_t", "ulong"), "l"),
-    **dict.fromkeys(("int8_t", "uint8_t", "uchar"), "char"),
-    "float": "f",
-    "double": "d",
-    "bool": "bool",
-}
-_INTEGER = frozenset(("signed", "unsigned", "char", "short", "int", "long"))
-_QUALIFIED = re.compile(r"\b(?:cuda\s*::\s*)?std\s*::\s*|\[\[[^\[\]]*\]\]")
-_DEFINED = re.compile(r"\b(?:struct|class|union|enum)\s+(\w+)|#[ \t]*define[ \t]+(\w+)")
-_ALIAS = re.compile(r"\busing\s+(\w+)\s*=\s*([\w:\s]+);|\btypedef\s+([\w:\s]+?)\s+(\w+)\s*;")
-_STORED = re.compile(
-    r"\b(?:static|extern|constexpr|volatile|register|typedef|thread_local|alignas|__\w+__)\b"
-)
 _NO_STATEMENTS = re.compile(
     r"\bconstexpr\b|^\s*(?:typedef\s+)?(?:struct|class|union)\b[^{]*__align__"
 )
 _BLOCKS = ("compound_statement", "case_statement", "labeled_statement")
-_WRAPPERS = ("pointer_declarator", "parenthesized_declarator")
+_DECLARING_MACRO = re.compile(r"(\w+)\(([\w\s,]*)\)\s*([\w\s:<>*,;#]+)")
+_ARGUMENT = re.compile(r"\s*([\w:]+(?:\s+[\w:]+)*(?:\s*\*+)?)\s*")
+_WORD = re.compile(r"\w+")
 _MAX_LENGTH = 200
-"""Bytes of the words of a type that are read."""
+"""Bytes of the words of a type, and of a macro's definition, that are read."""
+_MOST_EXPANSIONS = 200
+"""Uses of macros that are expanded."""
 
 
 def with_unset_variables(text: str, tree: Tree) -> str:
@@ -53,69 +43,91 @@ def with_unset_variables(text: str, tree: Tree) -> str:
         text: The source.
         tree: The tree of its code: see `preprocessor.code`.
     """
-    rows = text.split("\n")
-    code_rows: list[bytes] | None = None
-    forms = _forms_of(text, tree)
-    for declaration in reversed(list(tree.walk("declaration"))):
-        statements = list(_statements(declaration, forms))
-        if not statements:
+    types, edits = ScalarTypes(text, tree), _Edits(text, tree)
+    for declaration in tree.walk("declaration"):
+        parent = declaration.parent
+        if parent is None or (parent.kind not in _BLOCKS and parent.kind not in _HEADS):
             continue
-        code_rows = code_rows or tree.data.split(b"\n")
-        line = declaration.last_line
-        before = declaration.end - tree.data.rfind(b"\n", 0, declaration.end) - 1
-        at = len(code_rows[line - 1][:before].decode(errors="replace"))
-        row = rows[line - 1] if line <= len(rows) else ""
-        if row[at - 1 : at] == ";":  # else it is spliced, or written in digraphs
-            rows[line - 1] = f"{row[:at]} {' '.join(statements)}{row[at:]}"
-    return "\n".join(rows)
+        if parent.kind in _HEADS:
+            _move_out_of_head(declaration, types, edits)
+        elif (switch := _switch_around(declaration)) is not None:
+            _move_before_switch(declaration, switch, types, edits)
+        else:
+            edits.add_behind(declaration.end, _parted(declaration, types, edits))
+    _declare_by_macros(tree, types, edits)
+    return edits.applied()
 
 
-def _forms_of(text: str, tree: Tree) -> dict[str, str]:
-    """The forms of the named types of a source, without those that it defines as something else."""
-    forms = dict(_NAMED)
-    for name in (m[1] or m[2] for m in _DEFINED.finditer(text)):
-        forms.pop(name, None)
-    code = tree.data.decode(errors="replace")
-    for one, kind, other, another in (m.groups() for m in _ALIAS.finditer(code)):
-        name, words = (one, kind) if one else (another, other)
-        form = _form_of(words, forms)
-        if name in forms and forms[name] != form:  # another one elsewhere
-            form = ""
-        forms[name] = form
-    return forms
+_HEADS = ("init_statement", "for_statement")
 
 
-def _form_of(words: str, forms: Mapping[str, str]) -> str:
-    """The form of a type by its words; empty for a type that has none, or is not known."""
-    found = _QUALIFIED.sub("", words).split()
-    if found and _INTEGER.issuperset(found):
-        sized = {"char": "char", "short": "h", "long": "l"}
-        return next((form for word, form in sized.items() if word in found), "r")
-    return forms.get(found[0], "") if len(found) == 1 else ""
+@dataclass
+class _Edits:
+    """Changes of a text by the offsets of its code's bytes: what to remove, and what to insert."""
+
+    text: str
+    tree: Tree
+    found: list[tuple[int, int, str]] = field(default_factory=list)
+
+    def add(self, start: int, end: int, text: str) -> None:
+        self.found.append((start, end, text))
+
+    def add_behind(self, end: int, statements: list[str]) -> None:
+        """Insert statements behind the semicolon that ends a declaration."""
+        if statements and self.tree.data[end - 1 : end] == b";":
+            self.add(end, end, " " + " ".join(statements))
+
+    def has_pragma(self, line: int) -> bool:
+        """Whether the last line before another one that is more than a comment is a directive."""
+        rows = (row.strip() for row in reversed(self.text.split("\n")[: line - 1]))
+        before = next((row for row in rows if row and not row.startswith("//")), "")
+        return before.startswith(("#", "_Pragma", "%:"))
+
+    def applied(self) -> str:
+        """The text with all changes; its line ends stay."""
+        if not self.found:
+            return self.text
+        to_source, data = source_offsets(self.text), self.tree.data
+        parts, last, counted, chars = list[str](), 0, 0, 0
+        for start, end, new in sorted(self.found):
+            at = []
+            for offset in (start, end):
+                chars += len(data[counted:offset].decode(errors="replace"))
+                counted = offset
+                at.append(to_source(chars))
+            first = max(at[0], last)
+            removed = self.text[first : at[1]] if start < end else ""
+            parts += [self.text[last:first], new, "\n" * removed.count("\n")]
+            last = max(first, at[1]) if start < end else first
+        return "".join(parts) + self.text[last:]
 
 
-def _statements(declaration: Node, forms: Mapping[str, str]) -> Iterator[str]:
+def _statements(declaration: Node, types: ScalarTypes, site: Node | None = None) -> Iterator[str]:
     """The statements for the variables that a declaration leaves without a value.
 
-    `forms` has those of the named types.
+    `site` is a node where the declaration stands, if that is in a macro.
     """
-    tree, parent = declaration.tree, declaration.parent
-    if parent is None or parent.kind not in _BLOCKS:
-        return
-    declarators = [c for c in declaration.children if tree.names[c.index] == "declarator"]
+    words, site = _words(declaration, site or declaration), site or declaration
+    for declarator in _declarators(declaration) if words else ():
+        inner, is_pointer = declared(declarator)
+        if inner.kind == "identifier":
+            statement = types.statement(site, words, inner.text, is_pointer=is_pointer)
+            yield from [statement] if statement else []
+
+
+def _declarators(declaration: Node) -> list[Node]:
+    tree = declaration.tree
+    return [c for c in declaration.children if tree.names[c.index] == "declarator"]
+
+
+def _words(declaration: Node, site: Node) -> str:
+    """The words of a declaration's type; empty where no statement may follow."""
+    declarators = _declarators(declaration)
     if not declarators or declarators[0].start - declaration.start > _MAX_LENGTH:
-        return
-    words = tree.data[declaration.start : declarators[0].start].decode(errors="replace")
-    if _STORED.search(words) or not _may_have_statements(declaration):
-        return
-    for declarator in declarators:
-        inner, is_pointer = declarator, False
-        while inner.kind in _WRAPPERS and inner.named:
-            is_pointer |= inner.kind == "pointer_declarator"
-            inner = inner.named[-1]
-        form = "l" if is_pointer else _form_of(words, forms)
-        if inner.kind == "identifier" and form:
-            yield _FORMS[form].replace("NAME", inner.text)
+        return ""
+    words = declaration.tree.data[declaration.start : declarators[0].start]
+    found = words.decode(errors="replace")
+    return "" if STORED.search(found) or not _may_have_statements(site) else found
 
 
 def _may_have_statements(declaration: Node) -> bool:
@@ -127,3 +139,116 @@ def _may_have_statements(declaration: Node) -> bool:
         if above.kind == "function_definition":
             return _NO_STATEMENTS.search(above.text.partition("{")[0]) is None
     return True
+
+
+def _parted(declaration: Node, types: ScalarTypes, edits: _Edits) -> list[str]:
+    """The statements behind a declaration, after it was parted where one cannot wait.
+
+    That is one for a variable that its own value reads, or that a later value sets.
+    """
+    words, declarators = _words(declaration, declaration), _declarators(declaration)
+    commas = [c for c in declaration.children if c.kind == ","]
+    apart, behind = dict[int, str](), list[str]()
+    values = [v for d in declarators if (v := d.part("value")) is not None]
+    read = {x.text for v in values for x in v.walk("identifier")} if words else frozenset()
+    for k, node in enumerate(declarators if words and len(commas) < len(declarators) else ()):
+        own, value = node.part("declarator"), node.part("value")
+        inner, is_pointer = declared(own if own and value else node)
+        if inner.kind != "identifier":
+            continue
+        statement = types.statement(declaration, words, inner.text, is_pointer=is_pointer)
+        if not statement or (value and inner.text not in read):
+            continue
+        if own and value and any(x.text == inner.text for x in value.walk("identifier")):
+            edits.add(own.end, value.start, f"; {statement} {inner.text} = ")
+            apart |= dict.fromkeys([k - 1, k], "") | apart
+        elif not value and inner.text in read:
+            apart[k] = statement
+        elif not value:
+            behind.append(statement)
+    for k, comma in enumerate(commas):
+        if k in apart:
+            edits.add(comma.start, comma.end, f"; {apart[k]} {' '.join(words.split())} ")
+    return behind + [s for k, s in apart.items() if k == len(commas)]
+
+
+def _switch_around(declaration: Node) -> Node | None:
+    """The `switch` with a label behind a declaration of its block; None where there is none."""
+    block = declaration.parent
+    while block is not None and block.kind == "case_statement":
+        block = block.parent
+    switch = block.parent if block is not None else None
+    if block is None or switch is None or switch.kind != "switch_statement":
+        return None
+    labels = (node for node in block.named if node.kind == "case_statement")
+    return switch if any(label.start >= declaration.end for label in labels) else None
+
+
+def _move_before_switch(declaration: Node, switch: Node, types: ScalarTypes, edits: _Edits) -> None:
+    """Move a declaration that labels jump over; where its name means another variable, not."""
+    statements = list(_statements(declaration, types))
+    names = {declared(d)[0].text for d in _declarators(declaration)}
+    between = declaration.tree.data[switch.start : declaration.start].decode(errors="replace")
+    if not statements or '"' in declaration.text:
+        return
+    if not names.isdisjoint(_WORD.findall(between)):
+        edits.add_behind(declaration.end, statements)
+        return
+    _move(declaration, switch, statements, edits)
+    edits.add(declaration.start, declaration.end, ";")
+
+
+def _move_out_of_head(declaration: Node, types: ScalarTypes, edits: _Edits) -> None:
+    """Move a declaration before its `if`, `switch` or `for`; not what a pragma is before."""
+    heads = "if_statement", "switch_statement", "for_statement"
+    head = next((above for above in declaration.ancestors if above.kind in heads), None)
+    statements = list(_statements(declaration, types))
+    names = {declared(d)[0].text for d in _declarators(declaration)}
+    values = (v for d in _declarators(declaration) if (v := d.part("value")) is not None)
+    is_used = any(x.text in names for v in values for x in v.walk("identifier"))
+    if head is None or not statements or is_used or '"' in declaration.text:
+        return
+    is_loop = head.kind == "for_statement"
+    if head.line == declaration.last_line and not (is_loop and edits.has_pragma(head.line)):
+        _move(declaration, head, statements, edits)
+        edits.add(declaration.start, declaration.end, ";" if is_loop else "")
+
+
+def _move(declaration: Node, statement: Node, statements: list[str], edits: _Edits) -> None:
+    words = " ".join(declaration.text.split())
+    edits.add(statement.start, statement.start, f"{{ {words} {' '.join(statements)} ")
+    edits.add(statement.end, statement.end, " }")
+
+
+def _declare_by_macros(tree: Tree, types: ScalarTypes, edits: _Edits) -> None:
+    """Add statements behind the uses of macros that declare variables without a value."""
+    macros = {name: m for name, text in types.macros.items() if (m := _DECLARING_MACRO.match(text))}
+    macros = {name: m for name, m in macros.items() if m.end() == len(m.string) <= _MAX_LENGTH}
+    names, expanded = "|".join(map(re.escape, macros)), dict[str, list[Node]]()
+    pattern = rf"\b({names})[ \t]*\(([^()\n]*)\)(\s*;)?".encode()
+    last = 0
+    for use in re.finditer(pattern, tree.data) if macros else ():
+        name, given = use[1].decode(), use[2].decode(errors="replace").split(",")
+        text, is_ended = _expanded(macros[name], given), bool(use[3])
+        before = tree.data[max(use.start() - _MAX_LENGTH, last) : use.start()].rstrip()[-1:]
+        if not text or not (is_ended or text.endswith(";")) or before not in b";{}:":
+            continue
+        last = use.end()
+        if text not in expanded and len(expanded) < _MOST_EXPANSIONS:
+            inside = parse(code(f"void f() {{ {text}; }}"))
+            expanded[text] = [d for d in inside.walk("declaration") if len([*d.ancestors]) == 4]
+        site = Node(tree, bisect_right(tree.starts, use.start(1)) - 1)
+        if any(x.kind == "function_definition" for x in site.ancestors):
+            found = [s for d in expanded.get(text, ()) for s in _statements(d, types, site)]
+            edits.add(use.end(), use.end(), " " + " ".join(found))
+
+
+def _expanded(macro: re.Match[str], given: list[str]) -> str:
+    """What a use of a macro stands for; empty where that is no declaration of variables."""
+    names = [name.strip() for name in macro[2].split(",")]
+    found = [m[1] for text in given if (m := _ARGUMENT.fullmatch(text))]
+    if len(names) != len(given) or len(found) != len(given):
+        return ""
+    values = dict(zip(names, found, strict=True))
+    text = _WORD.sub(lambda m: values.get(m[0], m[0]), macro[3])
+    return "" if "#" in (pasted := re.sub(r"\s*##\s*", "", text)) else pasted.strip()

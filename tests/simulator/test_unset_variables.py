@@ -92,7 +92,7 @@ def test_what_a_thread_has_not_set_is_found_where_it_is_used(
     [
         "__shared__ int x;", "static int x;", "extern int x;", "int x = 1;", "int x[4];", "T x;",
         "float4 x;", "const int &x = y;", "int f(int);", "volatile int x;", "int x{};",
-        "auto x = 1;", "struct __align__(8) S { int x; };", "for (int x; y;) ;",
+        "auto x = 1;", "struct __align__(8) S { int x; };", "for (int x, z = (x = 1); y;) ;",
     ],
 )  # fmt: skip
 def test_what_is_no_scalar_without_a_value_stays(row: str) -> None:

@@ -137,7 +137,7 @@ class _Declared:
         type: the words of the type; a pointer's ends with `*`.
         element: the last word of the type; empty for a pointer.
         dims: the texts of an array's dimensions.
-        has_value: whether it is declared with a value.
+        has_value: whether it is declared with a value that is not computed from it.
         first: the index of the node that declares it.
         end: the index behind the block that it is visible in; 0 when there is none.
     """
@@ -342,7 +342,7 @@ def _names_of(declaration: Node) -> Iterator[_Declared]:
             # behind a macro the grammar takes the type for a name
             "" if is_pointer else _last_word(words, names[:-1]),
             tuple(_dimensions(leaves[opening:])),
-            has_value,
+            has_value and sum(x.text == names[-1].text for x in declarator.walk("identifier")) == 1,
             declaration.index,
             end,
         )
