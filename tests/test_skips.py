@@ -41,7 +41,8 @@ def test_skip_fails_in_ci_unless_it_needs_a_gpu(
     pytester.makeconftest((FOLDER / "conftest.py").read_text())
     module = IN_A_MODULE.format(reason=reason) if whole_module else ""
     pytester.makepyfile(SUITE.format(module=module, reason=reason))
-    outcome = pytester.runpytest_inprocess("-p", "no:cacheprovider").parseoutcomes()
+    words = ("-p", "no:cacheprovider", "--disable-plugin-autoload")
+    outcome = pytester.runpytest_inprocess(*words).parseoutcomes()
     assert bool(outcome.get("failed") or outcome.get("errors")) is fails
     assert bool(outcome.get("skipped")) is not fails
 
