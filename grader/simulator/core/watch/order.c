@@ -1,8 +1,10 @@
 /* Orders finer than full barriers: __syncwarp, named barriers, fences. What each thread knows is kept
  * small: of its own block what barriers finer than __syncthreads() ordered in the present phase, of other
  * blocks a clock that threads share as long as it is the same. */
+#define _DEFAULT_SOURCE /* madvise */
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include "watch/order.h"
 
 void *grown(void *p, u32 *room, u32 want, size_t each) {
@@ -13,6 +15,23 @@ void *grown(void *p, u32 *room, u32 want, size_t each) {
   if (!q) return NULL;
   *room = more;
   return q;
+}
+
+/* Lists of nodes lead all over the memory that holds them: in large pages its addresses are found sooner. */
+enum { NODES_AT_FIRST = 64, LARGE_PAGE = 2 << 20 };
+bool more_nodes(Ledger *g) {
+  u32 room = g->node_room ? 2 * g->node_room : NODES_AT_FIRST;
+  size_t bytes = room * sizeof(Node);
+  Node *p = aligned_alloc(bytes < LARGE_PAGE ? sizeof(Node) : LARGE_PAGE, bytes);
+  if (!p) return false;
+#ifdef MADV_HUGEPAGE
+  if (bytes >= LARGE_PAGE) madvise(p, bytes, MADV_HUGEPAGE);
+#endif
+  if (g->nodes) memcpy(p, g->node, g->nodes * sizeof(Node));
+  free(g->node);
+  g->node = p;
+  g->node_room = room;
+  return true;
 }
 
 static bool listens(const Launch *n) { return n->exact; }

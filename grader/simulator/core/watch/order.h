@@ -88,18 +88,20 @@ typedef struct Ledger {
   View sc;                           /* of all fence.sc of the launch */
 } Ledger;
 
-/* Lanes of a warp that accessed a granule in one epoch. */
+/* Lanes of a warp that accessed a granule in one epoch: a cache line, as a launch may have a million. */
 typedef struct Node {
   u32 block, phase, warp, lanes, epoch, pc, next;
-  u32 access, serial;                /* enum Access; the step that executed the instruction */
+  u32 serial;                        /* the step that executed the instruction */
   u32 version, chain;                /* the value that it wrote or read, and Head.chain then */
   u32 earlier;                       /* list of strong writes whose place this one has: see hide() */
   u32 superseded;                    /* lanes that updated the place after this read of it */
   u32 followed;                      /* by which value of the same thread, where known */
   u32 at;                            /* offset of the element */
-  u16 size; u8 flag;                 /* bytes of the element; Insn.flag */
-  bool covered, gone;                /* the present access covers some lanes; all */
+  u16 size; u8 flag, access;         /* bytes of the element; Insn.flag; enum Access */
+  u8 covered, gone;                  /* the present access covers some lanes; all */
+  bool raced;                        /* one of the accesses raced with one before it */
 } Node;
+_Static_assert(sizeof(Node) == 64, "a node is a cache line");
 
 /* A granule's accesses: those of the present phase and, in global memory, of other blocks. `crowd`: read
  * by several blocks, whose reads are not kept. Writes are numbered by `version`; those from `chain` on are
@@ -116,6 +118,7 @@ static inline u32 first_scope(const Warp *w) { return w->launch->sync & HAS_BLOC
 
 /* order.c */
 void *grown(void *p, u32 *room, u32 want, size_t each);
+bool more_nodes(Ledger *g);
 void join_view(Worker *k, Shape s, View *to, const View *from);
 void drop_view(Shape s, View *v);
 void learn(Warp *w, u32 thread, const View *v);
@@ -152,9 +155,7 @@ static inline u32 new_node(Worker *k) {
     g->node_free = g->node[at - 1].next;
     return at;
   }
-  Node *p = grown(g->node, &g->node_room, g->nodes + 1, sizeof(Node));
-  if (!p) { out_of_memory(k); return 0; }
-  g->node = p;
+  if (g->nodes == g->node_room && !more_nodes(g)) { out_of_memory(k); return 0; }
   return ++g->nodes;
 }
 

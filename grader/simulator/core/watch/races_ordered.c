@@ -146,15 +146,18 @@ static void add(Visit *v, u32 *list, u32 access, u32 version) {
   u32 at = access == UPDATES || access == STORES ? 0 : node_like(v, *list, access, epoch, version);
   if (at) join_node(v, &ledger_of(v->w->worker)->node[at - 1], version);
   else add_node(v, list, access, epoch, version);
+  if (v->race_reported && *list) ledger_of(v->w->worker)->node[(at ? at : *list) - 1].raced = true;
 }
 
-/* A strong read of what nobody wrote, as the lane read it before: there is nothing to check or to drop. */
+/* A strong read of what nobody wrote since the lane read it before, which raced with nothing: there is
+ * nothing to check, and nothing to drop that need be. */
 static bool repeats(const Visit *v) {
-  if (v->access != PEEKS || v->head->writers) return false;
-  u32 at = node_like(v, v->head->readers, PEEKS, order_of(v->w->cta)->epoch[v->thread], 0);
+  if (v->access != PEEKS) return false;
+  u32 version = v->head->writers ? v->head->version : 0;
+  u32 at = node_like(v, v->head->readers, PEEKS, order_of(v->w->cta)->epoch[v->thread], version);
   Node *n = at ? &ledger_of(v->w->worker)->node[at - 1] : NULL;
-  if (!n || !(n->lanes >> v->lane & 1)) return false;
-  join_node(v, n, 0);
+  if (!n || n->raced || !(n->lanes >> v->lane & 1)) return false;
+  join_node(v, n, version);
   return true;
 }
 
