@@ -113,6 +113,35 @@ def test_numbers_that_are_none_are_refused(number: str) -> None:
     assert changed > 100
 
 
+def test_statements_of_functions_without_operands_are_refused_or_run() -> None:
+    """Analyses of whole functions, which are not kernels, meet their statements as they are."""
+    body = re.compile(r"^\.(?:visible |weak )?func .*?^\{(.*?)^\}", re.M | re.S)
+    statement = re.compile(r"^(\s+(?:@!?%p\d+\s+)?[a-z][\w.:]*)\s+[^;{}]+;", re.M)
+    seen: set[str] = set()
+    for entry in entries():
+        for function in body.finditer(entry.text):
+            for found in statement.finditer(entry.text, function.start(1), function.end(1)):
+                if (kind := found[1].split()[-1]) not in seen:
+                    seen.add(kind)
+                    text = f"{entry.text[: found.start()]}{found[1]};{entry.text[found.end() :]}"
+                    execute(text, entry.spec, grader.simulator.core.bindings.core())
+    assert len(seen) > 20
+
+
+@pytest.mark.parametrize("name", ["1", "_", "%tid.x"])
+@pytest.mark.parametrize("of", ["%p1", "%r1"])
+def test_registers_of_any_name_are_refused_or_run(of: str, name: str) -> None:
+    """Numbers and special registers are operands, too."""
+    changed = 0
+    for entry in entries():
+        text, count = re.subn(rf"{of}\b", name, entry.text)
+        for declared in ("b32", "pred"):
+            more = re.sub(r"(?<=\n\{\n)", f".reg .{declared} {name};\n", text)
+            execute(more, entry.spec, grader.simulator.core.bindings.core())
+            changed += count
+    assert changed > 100
+
+
 @pytest.mark.parametrize("lacking", ["brx.idx 3;", "brx.idx;", "bra;", "bra.uni;"])
 def test_branch_that_lacks_an_operand_is_refused(lacking: str) -> None:
     entry = next(one for one in entries() if "brx.idx" in one.text and "elect.sync" in one.text)

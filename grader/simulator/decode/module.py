@@ -50,11 +50,12 @@ from grader.simulator.decode.instructions import (
     with_feature,
 )
 from grader.simulator.decode.operands import (
+    INVALID,
     ConstantBank,
     Frame,
-    OperandError,
     Operands,
     RegisterFile,
+    refusing_invalid_code,
 )
 from grader.simulator.decode.parameters import with_local_copies
 from grader.simulator.decode.peephole import (
@@ -141,6 +142,7 @@ _STRONG = {*sync.STRONG_READS, "release"}
 _EXACT = {"atom", "red", "membar", "fence", "mbarrier"}
 
 
+@refusing_invalid_code()
 def decode(
     module: Module, kernel: str, known: Known, *, definedness: bool = False, passes: bool = True
 ) -> Image:
@@ -275,7 +277,7 @@ class _Decoder:
         except NotSimulated as refusal:
             self.refuse(with_feature(str(refusal)), f, i, pc, raw[-1])
             return
-        except (OperandError, ValueError, StopIteration, IndexError, KeyError, TypeError) as error:
+        except INVALID as error:
             if register := refused_register(i.operands):
                 self.refuse(register, f, i, pc, raw[-1])
                 return

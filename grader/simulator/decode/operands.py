@@ -8,7 +8,8 @@ descriptions until `ConstantBank.fill`.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import field
 from functools import lru_cache
 
@@ -17,7 +18,7 @@ from numpy.typing import NDArray
 
 from grader import dataclass
 from grader.simulator.ptx.constants import float_bits, integer
-from grader.simulator.ptx.model import TYPE_BYTES, Function
+from grader.simulator.ptx.model import TYPE_BYTES, Function, PtxError
 
 LANES = 32
 MATRIX_BYTES = (4 * 8 + 3) * 4 * LANES
@@ -69,6 +70,21 @@ _SYMBOL = re.compile(r"([$%A-Za-z_][$%\w@]*)\s*(?:([+-])\s*(\d+))?$")
 
 class OperandError(Exception):
     """An operand that is not valid; the decoder adds the location."""
+
+
+INVALID = (
+    OperandError, ValueError, StopIteration, IndexError, KeyError, TypeError, OverflowError
+)  # fmt: skip
+"""What decoding raises on code that no assembler takes."""
+
+
+@contextmanager
+def refusing_invalid_code() -> Iterator[None]:
+    """Raise PtxError for code that an analysis of whole functions cannot read."""
+    try:
+        yield
+    except INVALID as error:
+        raise PtxError(str(error) or "invalid operands") from error
 
 
 Constant = tuple[str, int, str | int, int]
