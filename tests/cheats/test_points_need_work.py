@@ -1,12 +1,14 @@
 """Kernels that look like the work, and honest ones that look unusual: the points of each.
 
-The first line of a file in `work/` is `// <lab>: <points> points`. The gate makes further cheats by
+The first line of a file in `work/` is `// <lab>: <points> points`. Behind it, `, with drawn sizes`
+has these graded too, which may be larger than all cases together. The gate makes further cheats by
 program: see tests/authoring/gate/test_cheats.py.
 """
 
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -18,14 +20,16 @@ from grader.reports.redact import redact
 from grader.submissions.files import read_submission
 
 FILES = sorted((Path(__file__).parent / "work").glob("*.cu"))
-HEAD = re.compile(r"// ([a-z-]+): ([\d.]+) points\n")
+HEAD = re.compile(r"// ([a-z-]+): ([\d.]+) points(, with drawn sizes)?\n")
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
 def test_points_need_the_work(file: Path) -> None:
     head = HEAD.match(file.read_text())
     assert head, "the first line is `// <lab>: <points> points`"
-    graded = grade(load_lab(head[1]), read_submission(file), visibility="all", threads=1)
+    lab = load_lab(head[1])
+    lab = lab if head[3] else replace(lab, drawn={})
+    graded = grade(lab, read_submission(file), visibility="all", threads=1)
     checks = {check.name: (check.status, check.summary) for check in graded.checks}
     assert checks["output"][0] == "pass", checks
     assert graded.score.points == float(head[2]), checks
