@@ -13,26 +13,30 @@ run, and no process or file is left behind.
 from __future__ import annotations
 
 import argparse
+import atexit
 import ctypes
+import importlib
 import json
 import os
 import random
+import shutil
 import signal
-import subprocess
 import sys
 import tempfile
 import time
+import traceback
 from collections import Counter
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from io import FileIO
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from bench.batch import LAB, made_class
 from grader.gradebook.book import open_gradebook
 from grader.sandbox.user import DYNAMIC_USERS
+from tests.batch import observed_batch
 from tests.batch.observed_batch import AIMS
 from tests.command import ROOT, descendants
 from tests.patience import PATIENCE
@@ -40,8 +44,16 @@ from tests.patience import PATIENCE
 PR_SET_CHILD_SUBREAPER = 36
 
 
-Started = tuple[subprocess.Popen[bytes], FileIO]
+Started = tuple[int, FileIO]
 """The command, and the pipe in which it says that it can be killed; at its end the pipe ends."""
+
+IMPORTED = (
+    "grader.cli.batch",
+    "grader.batch.batch",
+    "grader.feedback.grade",
+    "grader.sandbox.call",
+)
+"""What the command imports. It is imported before they are forked: to start Python takes long."""
 
 
 @dataclass
@@ -59,34 +71,47 @@ class Range:
     def start(self, name: str, jobs: int, aim: str = "", number: int = 0) -> Started:
         """The command on the class, its gradebook called `name`; it has to be killed in `aim`.
 
-        An undisturbed run compiles with the user's cache, the others with an empty one.
+        An undisturbed run compiles with the user's cache, the others with an empty one. It is
+        forked from this process, as `tests.command_server` forks commands.
         """
         around = {"TMPDIR": str(self.scratch), "PYTHONPATH": str(ROOT)}
         if aim:
             around["XDG_CACHE_HOME"] = str(self.place / "cache")
         reader, writer = os.pipe()
-        words = ["-m", "tests.batch.observed_batch", str(writer), aim, str(number), "batch", LAB]
-        words += [str(self.place / "class"), "--on", "sim", "--jobs", str(jobs)]
+        words = ["batch", LAB, str(self.place / "class"), "--on", "sim", "--jobs", str(jobs)]
+        words += ["--db", str(self.place / name)]
+        pid = os.fork()
+        if not pid:
+            os.close(reader)
+            self._become(around, writer, aim, number, words)
+        os.close(writer)
+        return pid, open(reader, "rb", buffering=0)
+
+    def _become(self, around: dict[str, str], *order: Any) -> NoReturn:
+        """Run the command in this forked process, in a session of its own and without streams."""
+        code = 70
         try:
-            process = subprocess.Popen(
-                [sys.executable, *words, "--db", str(self.place / name)],
-                env={**os.environ, **around},
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
-                stderr=(self.place / "stderr").open("wb"),
-                pass_fds=(writer,),
-                start_new_session=True,
-            )
+            os.setsid()
+            os.environ.update(around)
+            tempfile.tempdir = None
+            for number, path in ((0, os.devnull), (1, os.devnull), (2, self.place / "stderr")):
+                file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_TRUNC, 0o600)
+                os.dup2(file, number)
+                os.close(file)
+            code = observed_batch.main(*order)
+        except BaseException:
+            traceback.print_exc()
         finally:
-            os.close(writer)
-        return process, open(reader, "rb", buffering=0)
+            with suppress(BaseException):
+                atexit._run_exitfuncs()
+            os._exit(code)
 
 
 def whole_run(range_: Range, name: str, jobs: int = 2) -> None:
     """The command undisturbed to its end, which must be that some fell short."""
-    process, pipe = range_.start(name, jobs)
+    pid, pipe = range_.start(name, jobs)
     with pipe:
-        code = process.wait()
+        code = ended(pid)
     if code != 1:
         text = (range_.place / "stderr").read_text()
         sys.exit(f"tests.batch.kill_batches: the command ended with {code}:\n{text}")
@@ -96,21 +121,26 @@ def shoot(range_: Range, name: str, aim: str, *, group: bool) -> bool:
     """Start the command, wait until it is at `aim`, and kill it; False when it ended before."""
     jobs = 1 if aim == "between" else range_.chance.choice((1, 2))
     number = range_.chance.randrange(1, 3)
-    process, pipe = range_.start(name, jobs, aim, number)
+    pid, pipe = range_.start(name, jobs, aim, number)
     with pipe:
         if not pipe.read(1):
-            process.wait()
+            ended(pid)
             return False
     if aim in ("compile", "simulate"):
         time.sleep(range_.chance.uniform(0, 0.1))  # at any moment of the step
     if group:
-        os.killpg(process.pid, signal.SIGKILL)
+        os.killpg(pid, signal.SIGKILL)
     else:
-        os.kill(process.pid, signal.SIGKILL)
-    process.wait()
+        os.kill(pid, signal.SIGKILL)
+    ended(pid)
     range_.hits[aim] += 1
     print(f"  killed {'with its session' if group else 'alone'} at: {aim}", flush=True)
     return True
+
+
+def ended(pid: int) -> int:
+    """Wait for the end of a command; return its exit code."""
+    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
 
 
 def gone() -> set[int]:
@@ -170,6 +200,8 @@ def shared() -> set[str]:
 
 def campaign(place: Path, times: int, count: int, seed: int) -> tuple[Counter[str], list[str]]:
     """Kill it so many times; what was hit, and what is wrong at the end."""
+    for module in IMPORTED:
+        importlib.import_module(module)
     ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1)  # orphans become ours, and are seen
     range_ = Range(place, random.Random(seed))
     for name in ("class", "tmp"):
@@ -197,8 +229,11 @@ def main(words: Sequence[str]) -> int:
     parser.add_argument("--seed", type=int, default=random.randrange(1 << 30))
     asked = parser.parse_args(words)
     print(f"{asked.times} kills, {asked.count} submissions, --seed {asked.seed}")
-    with tempfile.TemporaryDirectory(prefix="warpgrade-kill-") as name:
-        hits, wrong = campaign(Path(name), asked.times, asked.count, asked.seed)
+    place = Path(tempfile.mkdtemp(prefix="warpgrade-kill-"))  # no forked process removes it
+    try:
+        hits, wrong = campaign(place, asked.times, asked.count, asked.seed)
+    finally:
+        shutil.rmtree(place)
     print("hit: " + ", ".join(f"{state} {hits[state]}" for state in AIMS))
     for problem in wrong:
         print(f"WRONG: {problem}")
