@@ -71,9 +71,9 @@ extern "C" __global__ void store_then_add(int *y) {
   y[threadIdx.x] = n;
 }
 
-// kernel byte_lock grid 3 block 32
+// kernel byte_lock grid 3 block 8
 // inout lock uint8 = np.zeros(5) -> [0, 3, 0, 0, 0]
-// inout n int32 = [0] -> [96]
+// inout n int32 = [0] -> [24]
 extern "C" __global__ void byte_lock(byte *lock, int *n) {
   for (bool done = false; !done;) {
     byte expected = 0;
@@ -85,7 +85,7 @@ extern "C" __global__ void byte_lock(byte *lock, int *n) {
   }
 }
 
-// kernel byte_lock_relaxed grid 3 block 32
+// kernel byte_lock_relaxed grid 3 block 8
 // inout lock uint8 = np.zeros(5) -> _
 // inout n int32 = [0] -> _
 extern "C" __global__ void byte_lock_relaxed(byte *lock, int *n) {
