@@ -297,7 +297,7 @@ def decode_variants(
         try:
             known = modules.get(counts) or (assembled(parse(text)) if counts else parse(text))
             module = modules[counts] = known
-            module.subscripts = program.subscripts
+            module.subscripts, module.source = program.subscripts, program.source
             if refused := refused_attribute(module.functions[kernel.symbol].limits):
                 raise NotSimulated(refused)
             image = decode(module, kernel.symbol, core().known, definedness=not counts)

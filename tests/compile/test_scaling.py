@@ -18,6 +18,7 @@ from typing import Any
 import pytest
 
 from grader.compile import dataflow, source_text, syntax
+from grader.compile import full_expressions as expressions
 from grader.compile import host_code as host
 from grader.compile.dataflow import (
     guard_origin,
@@ -27,6 +28,7 @@ from grader.compile.dataflow import (
     value_origin,
 )
 from grader.compile.diagnostics import findings
+from grader.compile.full_expressions import full_expressions
 from grader.compile.functions import declarations, function_line, functions
 from grader.compile.host_code import Selection
 from grader.compile.items import split_items
@@ -116,6 +118,7 @@ READERS: dict[str, Callable[[str], object]] = {
     "refuse_forbidden_code": refused,
     "parse": lambda text: parse(text),
     "functions": lambda text: functions(parse(code(text))),
+    "full_expressions": full_expressions.__wrapped__,
     "declarations": lambda text: declarations(parse(code(text))),
     "function_line": lambda text: function_line(parse(code(text)), "f"),
     "split_items": split_items,
@@ -282,7 +285,7 @@ def test_a_quadratic_reader_is_detected(reader: Callable[[str], object]) -> None
 @pytest.mark.parametrize("reader", READERS)
 def test_work_is_linear(reader: str, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     if reader != "parse":
-        for place in (dataflow, host, source_text, syntax, sys.modules[__name__]):
+        for place in (dataflow, host, expressions, source_text, syntax, sys.modules[__name__]):
             monkeypatch.setattr(place, "parse", TREES)
     short, long = (work(READERS[reader], text_of(name, n)) for n in (SHORT, LONGER * SHORT))
     assert long <= MOST * short + SPARE
@@ -309,7 +312,7 @@ def test_the_longest_text_is_read_in_time(name: str, monkeypatch: pytest.MonkeyP
     """
     for part in (1,) if name in NESTED else (6, 3):
         once = cache(parse)
-        for place in (dataflow, host, source_text, syntax, sys.modules[__name__]):
+        for place in (dataflow, host, expressions, source_text, syntax, sys.modules[__name__]):
             monkeypatch.setattr(place, "parse", once)
         text = text_of(name, MAX_BYTES // part)[: MAX_BYTES // part]
         slow = too_slow(READ_WHOLE, text, LONGEST_SECONDS / part**2)

@@ -69,7 +69,7 @@ FUNCTION = np.dtype(
         for n in ("block", "blocks", "registers", "local", "params", "variable", "variables")
     ]
 )
-LOCAL_VARIABLE = np.dtype([("first", "u4"), ("end", "u4"), ("own", "u4")])
+LOCAL_VARIABLE = np.dtype([(n, "u4") for n in ("first", "end", "own", "round", "rounds", "open")])
 CALL = np.dtype(
     [(n, "u4") for n in ("function", "indirect", "needs", "in", "ins", "out", "outs", "library")]
 )

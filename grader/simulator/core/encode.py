@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import astuple
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -49,12 +51,12 @@ class _Encoder:
         self.tables: list[int] = []
         self.loops: list[tuple[int, ...]] = []
         self.states: list[tuple[int, int]] = []
-        self.variables: list[tuple[int, int, bool]] = []
+        self.variables: list[tuple[int, ...]] = []
         self.numbers = {f.name: k for k, f in enumerate(image.functions)}
         for f in image.functions:
             sizes = (len(self.blocks), len(f.blocks), f.registers, f.local, f.params)
             self.functions.append((*sizes, len(self.variables), len(f.numbered.places)))
-            self.variables += f.numbered.places
+            self.variables += [astuple(place) for place in f.numbered.places]
             base, before = len(self.blocks), len(self.loops)
             for block in f.blocks:
                 self.add(block, before)
@@ -110,7 +112,7 @@ class _Encoder:
             np.array([*self.tables, 0], np.uint32),
             np.array([*self.loops, (0,) * 6], c.LOOP),
             np.array([*self.states, (0, 0)], c.STATE),
-            np.array([*self.variables, (0, 0, 0)], c.LOCAL_VARIABLE),
+            np.array([*self.variables, (0,) * 6], c.LOCAL_VARIABLE),
         )
 
 

@@ -14,8 +14,10 @@ from grader import dataclass
 from grader.compile.program import Subscript
 from grader.simulator.decode.dataflow import LocalAccesses, maybe_undefined, targets
 from grader.simulator.decode.followed import may_hold, moving, moving_loads
+from grader.simulator.decode.lifetimes import Marks, without_value
+from grader.simulator.decode.numbering import Numbered
 from grader.simulator.decode.operands import address_or_none, vector
-from grader.simulator.decode.stack import Numbered
+from grader.simulator.ptx.debug_info import LocalVariables
 from grader.simulator.ptx.model import Function, Instruction, Variable
 
 _NAME = re.compile(r"[$%A-Za-z_][$%\w@]*")
@@ -92,6 +94,11 @@ class Use:
     def numbered_in(self, f: Function) -> Numbered:
         """The numbered variables of a function."""
         return self.numbered.get(f.name, Numbered())
+
+    def marks_of(self, f: Function, variables: LocalVariables | None) -> Marks:
+        """Where the variables of blocks of a function begin and end."""
+        numbered = self.numbered.get(f.name)
+        return numbered.marks if numbered is not None else without_value(f, variables)
 
 
 class _Flow:

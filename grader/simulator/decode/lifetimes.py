@@ -14,6 +14,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from grader import dataclass
 from grader.simulator.decode.dataflow import sources, targets
 from grader.simulator.decode.instructions import Insn
 from grader.simulator.decode.memory import LOCAL, base_of
@@ -23,21 +24,40 @@ from grader.simulator.ptx.debug_info import BlockVariable, LocalVariables
 from grader.simulator.ptx.model import Function
 
 _PLACE = re.compile(r"(?:\[%SPL?\b\+?|, %SPL?, )(\d{0,9})")
-_ENDED = "ended "
-_SHARED_ADDRESS, _HAS_ENDED = 1, 16
-"""In the flag of a store's shadow: all lanes have one address; the variable's block has ended."""
+_SHARED_ADDRESS = 1
+"""In the flag of a store's shadow: all lanes have one address."""
 _MOST_BYTES = 1 << 10
 """The largest variable in the stack frame that counts; others would take long in each round."""
+LIVES, BEGINS, ENDS, UNSET = range(4)
+"""A variable exists here; another round's begins; it exists no longer; it has no value."""
 
 
-def without_value(f: Function, variables: LocalVariables | None) -> dict[int, list[str]]:
-    """What has no value from an instruction on, by its id: registers, and `[%SPL+8]:4`.
+@dataclass(frozen=True)
+class Life:
+    """What is known of a variable in the stack frame where an instruction is reached.
 
-    The second form is 4 bytes of the stack frame; with `ended ` before it, the block has ended. The
-    zeros of `int x[2] = {1}` may be stored before the code of the block: that code counts from the
-    start of its basic block on.
+    Attributes:
+        event: LIVES, BEGINS, ENDS or UNSET.
+        offset, bytes: its place in the frame.
     """
-    out: dict[int, list[str]] = {}
+
+    event: int
+    offset: int
+    bytes: int
+
+
+Marks = dict[int, list[str | Life]]
+"""By the id of an instruction: the registers that have no value from there on, and `Life`s."""
+
+
+def without_value(f: Function, variables: LocalVariables | None) -> Marks:
+    """Where variables of blocks begin and end, in registers and in the stack frame.
+
+    The zeros of `int x[2] = {1}` may be stored before the code of the block: that code counts from
+    the start of its basic block on. A variable is known to end where its block makes its address;
+    one that a loop declares, and that ends, is marked where it begins, too.
+    """
+    out: Marks = {}
     frames = {v.name for v in f.variables if v.space == "local"}
     known = variables.of_blocks if variables and not f.library else ()
     own = [v for v in known if v.start in f.labels and v.end in f.labels]
@@ -49,40 +69,42 @@ def without_value(f: Function, variables: LocalVariables | None) -> dict[int, li
         if low >= len(f.body):
             continue
         assert variables is not None
-        again = _in_loop(first, leading) and not any(low <= k < high for k in leading[first])
-        place, alone = f"[%SPL+{v.offset}]:{v.bytes}", _is_alone(v, frames, variables)
+        repeats = _in_loop(first, leading)
+        again = repeats and not any(low <= k < high for k in leading[first])
+        place, alone = (v.offset, v.bytes), _is_alone(v, frames, variables)
         exits = _exits(leading, first, low, high) if alone and high < len(f.body) else []
         near = range(v.offset, v.offset + v.bytes) if alone and (exits or again) else ()
         inside = {k for at in near for k in accessed.get(at, ())}
         alone = alone and all(first <= k < high for k in inside)
         if alone and not f.body[low].library and _is_kept(inside, made, range(first, high)):
-            for at in exits:
-                out.setdefault(id(f.body[at]), []).append(_ENDED + place)
+            events = [(at, ENDS) for at in exits] + [(first, BEGINS if again else LIVES)] * repeats
+            for at, event in events:
+                out.setdefault(id(f.body[at]), []).append(Life(event, *place))
         if not again:
             continue
         if alone:
-            out.setdefault(id(f.body[first]), []).append(place)
+            out.setdefault(id(f.body[first]), []).append(Life(UNSET, *place))
         written = {name for i in f.body[first:low] for name in targets(i)}
         names = [name for name in _held(f, v, low) if not _is_shared(f, v, name, low, own)]
         out.setdefault(id(f.body[low]), []).extend(name for name in names if name not in written)
     return out
 
 
-def undefined(
-    places: Iterable[str], shadows: Mapping[str, int], o: Operands, pc: int
+def marked(
+    places: Iterable[str | Life], shadows: Mapping[str, int], o: Operands, pc: int
 ) -> list[Insn]:
-    """The shadow instructions that make registers with shadows, and local memory, undefined."""
+    """The shadow instructions that make registers with shadows undefined, and for `Life`s."""
     insns, never = [], o.source("0", 0)
-    for place in places:
-        own = place.removeprefix(_ENDED)
-        where, _, size = own.partition(":")
-        if place in shadows:
-            insns.append(Insn("shadow_copy", shadows[place], never, pc=pc))
-        elif size:
-            a, add, mode = base_of(o, where, LOCAL)
-            insn = Insn("shadow_store", never, a, imm=add, size=int(size), space=LOCAL, pc=pc)
-            insn.mode, insn.flag = mode, _SHARED_ADDRESS | _HAS_ENDED * (own != place)
-            insns.append(insn)
+    for x in places:
+        if isinstance(x, str):
+            insns += [Insn("shadow_copy", shadows[x], never, pc=pc)] if x in shadows else []
+            continue
+        a, add, mode = base_of(o, f"[%SPL+{x.offset}]", LOCAL)
+        unset = x.event == UNSET
+        insn = Insn("shadow_store" if unset else "shadow_life", never, a, imm=add, space=LOCAL)
+        insn.size, insn.mode, insn.pc = x.bytes, mode, pc
+        insn.flag = _SHARED_ADDRESS if unset else x.event
+        insns.append(insn)
     return insns
 
 
@@ -168,5 +190,5 @@ def _is_alone(v: BlockVariable, frames: set[str], variables: LocalVariables) -> 
     if v.frame not in frames or not 0 < v.bytes <= _MOST_BYTES:
         return False
     end = v.offset + v.bytes
-    others = (x for x in variables.variables if x.frame == v.frame)
+    others = variables.by_frame.get(v.frame, ())
     return sum(x.offset < end and v.offset < x.offset + x.bytes for x in others) == 1

@@ -49,6 +49,7 @@ from grader.simulator.decode.instructions import (
     refused_register,
     with_feature,
 )
+from grader.simulator.decode.numbering import Numbered, numbered_in
 from grader.simulator.decode.operands import (
     INVALID,
     ConstantBank,
@@ -66,7 +67,7 @@ from grader.simulator.decode.peephole import (
     written_once,
 )
 from grader.simulator.decode.shadow import Shadows, make_shadows
-from grader.simulator.decode.stack import Numbered, local_variables, numbered_in, subscripts_of
+from grader.simulator.decode.stack import local_variables, subscripts_of
 from grader.simulator.decode.updates import SYNC_SHIFT, USED_SHIFT, WRITES, memory_roles
 from grader.simulator.ptx.debug_info import LocalVariables
 from grader.simulator.ptx.model import Function, Instruction, Location, Module, PtxError, TooLarge
@@ -168,7 +169,8 @@ def decode(
     own = list(map(functions.__getitem__, names))
     variables = local_variables(module.sections) if definedness else None
     follows = definedness and any(map(followed_loads, own))
-    use = Use(has_local(own), follows, numbered_in(own, variables), subscripts_of(module, kernel))
+    numbered = numbered_in(own, variables, module.source)
+    use = Use(has_local(own), follows, numbered, subscripts_of(module, kernel))
     use = with_crossings(use, names, functions, module.variables) if definedness else use
     for number, name in enumerate(names):
         decoder = _Decoder(functions, image, number, known, use, variables, passes)

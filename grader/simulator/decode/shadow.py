@@ -44,18 +44,11 @@ from grader.simulator.decode.followed import (
     using_stores,
 )
 from grader.simulator.decode.instructions import Insn, make_insn, types_of
-from grader.simulator.decode.lifetimes import undefined, without_value
-from grader.simulator.decode.memory import (
-    FOLLOWED,
-    GENERIC,
-    LOCAL,
-    PARAM,
-    base_of,
-    space_of,
-)
+from grader.simulator.decode.lifetimes import marked
+from grader.simulator.decode.memory import FOLLOWED, GENERIC, LOCAL, PARAM, base_of, space_of
+from grader.simulator.decode.numbering import address_made, bound_checks
 from grader.simulator.decode.operands import Operands, address, vector
 from grader.simulator.decode.stack import (
-    bound_checks,
     is_watched,
     printed_stores,
     scalar_copies,
@@ -155,7 +148,7 @@ class Shadows:
         self.numbered, self.own_variables = use.numbered, use.numbered_in(f)
         self.using |= scalar_copies(f, variables)
         self.subscripts, self.printed = use.subscripts, printed_stores(f, variables)
-        self.lost = without_value(f, variables)
+        self.marks = use.marks_of(f, variables)
 
     def allocate(self, *, bits: bool) -> int:
         """The place of a new shadow."""
@@ -178,8 +171,8 @@ class Shadows:
             insns += self.handed_over(i)
         else:
             insns += self.copied(i, written) if moves else self.defined(written)
-        lost = undefined(self.lost.get(id(i), ()), self.at, self.o, pc)
-        return lost + self.guarded(i, insns, pc)
+        marks = marked(self.marks.get(id(i), ()), self.at, self.o, pc)
+        return marks + self.guarded(i, insns, pc)
 
     def around(self, i: Instruction, insns: list[Insn], pc: int) -> list[Insn]:
         """The machine instructions of `i`, with the shadow instructions that run after it."""
@@ -188,6 +181,8 @@ class Shadows:
                 insn.b = self.o.source(str(place), 8)
             if id(i) in self.followed and insn.exec.startswith("ld"):
                 insn.flag |= FOLLOWED
+        if (made := self.own_variables.made.get(id(i))) is not None:
+            insns.append(address_made(i, made, self.o, pc))
         parts = i.op.split(".")
         if parts[0] != "st" or len(i.operands) != 2 or space_of(parts) in (PARAM, LOCAL):
             return insns

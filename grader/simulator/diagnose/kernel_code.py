@@ -21,7 +21,6 @@ from grader.simulator.decode.stack import local_variables
 from grader.simulator.diagnose.confirmation import Confirmation
 from grader.simulator.diagnose.places import Branches
 from grader.simulator.diagnose.races import (
-    FREED,
     INNER_ARRAY,
     KNOWN_OUTSIDE,
     ProgramOrder,
@@ -216,11 +215,7 @@ class KernelCode:
         if any(r.has(KNOWN_OUTSIDE) for r in reports):
             reports = with_known_subscripts(reports, self.image, self.variables)
         outside = [r for r in reports if r.kind == c.INVALID and not r.has(INNER_ARRAY)]
-        beyond, lines = {r.pc for r in outside}, {r.line for r in outside}
-        # what it finds outside may be a variable whose block has ended
-        reports = [
-            r for r in reports if not (r.kind == c.UNDEFINED and r.has(FREED) and r.line in lines)
-        ]
+        beyond = {r.pc for r in outside}
 
         def stays(r: Report) -> bool:
             text = "".join(self.lines[r.line - 1 : r.line])[:_MOST_LETTERS]

@@ -21,6 +21,7 @@ from grader.simulator.diagnose.races import (
     MISALIGNED,
     NOT_GLOBAL,
     ODD_SIZE,
+    OF_BLOCK,
     OTHER_ATOMIC,
     READONLY,
     STORE,
@@ -120,25 +121,25 @@ def undefined_finding(r: Report) -> Finding:
         hint = f"Use the members, not the bytes between them, or fill `{t.name}` with memset first."
     if t.space == "result":
         why, hint = _undefined_result(t.element, own=bool(t.extent))
-    if r.has(FREED):
-        return _ended(r)
     return Finding(
         "uninitialized-read", "error", why, space="local", access="read", variable=t.name, hint=hint
     )
 
 
-def _ended(r: Report) -> Finding:
-    """The finding of a local variable that is read when its block has ended."""
+def _ended(r: Report, own: str, bytes_: str) -> tuple[str, str]:
+    """The message and the hint of an access to a local variable or object that has ended."""
+    access = f"{own} of {bytes_} through a pointer or reference to"
+    if not r.target.name:
+        return (
+            f"{access} a temporary object after the statement that made it has ended",
+            "Keep the object in a variable, or copy its value: a temporary object exists only "
+            "until its statement ends. A reference that is bound to the object itself, not to what "
+            "a function returned, keeps it.",
+        )
     name = f"`{r.target.name}`"
-    return Finding(
-        "invalid-access",
-        "error",
-        f"a pointer or reference to local variable {name} is used after the block that declares "
-        f"{name} has ended",
-        space="local",
-        access="read",
-        variable=r.target.name,
-        hint=f"Declare {name} before the block, or copy its value: a variable of a block, and of "
+    return (
+        f"{access} local variable {name} after the block that declares {name} has ended",
+        f"Declare {name} before the block, or copy its value: a variable of a block, and of "
         "each round of a loop, exists only until the block or the round ends.",
     )
 
@@ -210,6 +211,8 @@ def _wrong_memory(r: Report, own: str, bytes_: str) -> tuple[str, str] | None:
             f"Use {f'`{t.name}`' if t.name else 'the variable'} without `__ldg` or an asynchronous "
             "copy: both read from addresses in global memory only.",
         )
+    if r.has(FREED) and r.has(OF_BLOCK) and t.space == "local":
+        return _ended(r, own, bytes_)
     if r.has(FREED) and t.space == "local":
         variable = f"local variable `{t.name}`" if t.name else "a local variable"
         return (

@@ -8,22 +8,27 @@ the labels around its code, and its file and line. What is not understood has no
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import field
-from functools import cached_property, lru_cache
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
 from math import prod
 
 from grader import dataclass
-from grader.simulator.ptx.model import SectionBytes
+from grader.simulator.ptx.debug_entries import (
+    ARRAY,
+    MEMBER,
+    PARAMETER,
+    RANGE,
+    UNION,
+    VARIABLE,
+    Entry,
+    LocationLists,
+    entries_of,
+)
 
-_WIDTHS = {1: 8, 5: 2, 6: 4, 7: 8, 11: 1, 12: 1, 14: 4, 16: 4, 17: 1, 18: 2, 19: 4, 20: 8, 23: 4}
-"""Bytes of each DWARF form of a fixed size."""
-_STRING, _BLOCK1, _SDATA, _UDATA, _EXPRESSION, _PRESENT = 8, 10, 13, 15, 24, 25
-_ARRAY, _PARAMETER, _MEMBER, _UNION, _RANGE, _VARIABLE = 0x01, 0x05, 0x0D, 0x17, 0x21, 0x34
 _AGGREGATES, _NAMED_TYPES = (0x02, 0x13), (0x16, 0x26, 0x35)
-_LOCATION, _NAME, _SIZE, _UPPER = 0x02, 0x03, 0x0B, 0x2F
+_LOCATION, _SIZE, _UPPER = 0x02, 0x0B, 0x2F
 _ORIGIN, _COUNT, _OFFSET, _LINE, _TYPE = 0x31, 0x37, 0x38, 0x3B, 0x49
-_ADDRESS, _PLUS, _REGISTER, _BLOCK, _BITS_BEHIND, _BITS = 0x03, 0x23, 0x90, 0x0B, 0x0C, 0x0D
+_BLOCK, _BITS_BEHIND, _BITS = 0x0B, 0x0C, 0x0D
 _POINTERS, _MEMBER_POINTER = (0x0F, 0x10, 0x42), 0x1F
 _INLINED, _LOW, _HIGH, _CALL_FILE, _CALL_LINE = 0x1D, 0x11, 0x12, 0x58, 0x59
 PADDING = "padding behind "
@@ -44,10 +49,14 @@ class CallSite:
 def call_sites(sections: Mapping[str, str]) -> Sequence[CallSite]:
     """The calls that `-G` code was inlined for; none when its debug sections are unknown."""
     try:
-        entries = _entries(sections.get(".debug_info", ""), sections.get(".debug_abbrev", ""))
+        entries = entries_of(sections.get(".debug_info", ""), sections.get(".debug_abbrev", ""))
     except (IndexError, KeyError, ValueError):
         return ()
-    inlined = (entry for entry in entries.types.values() if entry.tag == _INLINED)
+    return _call_sites(entries.types.values())
+
+
+def _call_sites(entries: Iterable[Entry]) -> Sequence[CallSite]:
+    inlined = (entry for entry in entries if entry.tag == _INLINED)
     ends = ((entry, entry.values.get(_LOW), entry.values.get(_HIGH)) for entry in inlined)
     return [
         CallSite(low, high, entry.number(_CALL_FILE), entry.number(_CALL_LINE))
@@ -119,23 +128,6 @@ class BlockVariable:
     registers: tuple[tuple[str, str, str], ...] = ()
 
 
-@dataclass(slots=True)
-class _Entry:
-    """A DWARF entry with its attributes' values."""
-
-    tag: int
-    values: dict[int, int | str | tuple[str, int]] = field(default_factory=dict)
-    children: list[_Entry] = field(default_factory=list)
-
-    def number(self, attribute: int) -> int:
-        value = self.values.get(attribute, 0)
-        return value if isinstance(value, int) else 0
-
-    @property
-    def name(self) -> str:
-        return str(self.values.get(_NAME, ""))
-
-
 class LocalVariables:
     """The local variables of a module; none when its debug sections are missing or unknown.
 
@@ -146,15 +138,16 @@ class LocalVariables:
     """
 
     def __init__(self, sections: Mapping[str, str]) -> None:
-        self.types: dict[int, _Entry] = {}
+        self.types: dict[int, Entry] = {}
         self.variables: list[LocalVariable] = []
         self.largest: dict[tuple[str, int], LocalVariable] = {}
+        self.placed: list[tuple[str, int, Entry]] = []
         self.places = sections.get(".debug_loc", "")
         try:
-            entries = _entries(sections.get(".debug_info", ""), sections.get(".debug_abbrev", ""))
+            entries = entries_of(sections.get(".debug_info", ""), sections.get(".debug_abbrev", ""))
         except (IndexError, KeyError, ValueError):
             return
-        self.types = entries.types
+        self.types, self.placed = entries.types, entries.placed
         for frame, offset, placed in entries.placed:
             entry = self.types.get(placed.number(_ORIGIN), placed)  # of an inlined function
             place, of, line = (frame, offset), entry.number(_TYPE), entry.number(_LINE)
@@ -166,25 +159,84 @@ class LocalVariables:
     @cached_property
     def of_blocks(self) -> list[BlockVariable]:
         """The variables of blocks within functions; few kernels need them."""
-        lists, blocks = _LocationLists(self.places), self.types.values()
+        lists, blocks = LocationLists(self.places), self.types.values()
         return [v for b in blocks if b.tag == _BLOCK for v in self._of_block(b, lists)]
 
-    def _of_block(self, block: _Entry, lists: _LocationLists) -> Iterator[BlockVariable]:
+    def _of_block(self, block: Entry, lists: LocationLists) -> Iterator[BlockVariable]:
         start, end = block.values.get(_LOW), block.values.get(_HIGH)
         if not isinstance(start, str) or not isinstance(end, str):
             return
         for entry in block.children:
             place = entry.values.get(_LOCATION)
-            if entry.tag == _VARIABLE and isinstance(place, tuple):
+            if entry.tag == VARIABLE and isinstance(place, tuple):
                 origin = self.types.get(entry.number(_ORIGIN), entry)
                 yield BlockVariable(start, end, *place, self.size(origin.number(_TYPE), 0))
-            elif entry.tag == _VARIABLE and isinstance(place, str):
+            elif entry.tag == VARIABLE and isinstance(place, str) and not place.startswith("%"):
                 yield BlockVariable(start, end, registers=lists.at(place))
+
+    @cached_property
+    def by_frame(self) -> dict[str, list[LocalVariable]]:
+        """The variables of each frame: a module has those of many functions."""
+        out: dict[str, list[LocalVariable]] = {}
+        for v in self.variables:
+            out.setdefault(v.frame, []).append(v)
+        return out
 
     def at(self, frame: str, offset: int) -> LocalVariable | None:
         """The variable at a byte of a frame."""
-        own = (v for v in self.variables if v.frame == frame and 0 <= offset - v.offset < v.bytes)
+        own = (v for v in self.by_frame.get(frame, ()) if 0 <= offset - v.offset < v.bytes)
         return next(own, None)
+
+    @cached_property
+    def calls(self) -> Sequence[CallSite]:
+        """The calls that code was inlined for."""
+        return _call_sites(self.types.values())
+
+    @cached_property
+    def registers(self) -> list[tuple[str, str, bool]]:
+        """The registers of variables: the label of their block, their names, and what they hold.
+
+        That is whether it is a pointer of the source, or any parameter of an inlined function that
+        has an address.
+        """
+        lists, out = LocationLists(self.places), list[tuple[str, str, bool]]()
+        for around in self.types.values():
+            label = around.values.get(_LOW)
+            for entry in around.children if isinstance(label, str) else ():
+                place = entry.values.get(_LOCATION)
+                if entry.tag in (VARIABLE, PARAMETER) and isinstance(place, str):
+                    of = self.types.get(entry.number(_ORIGIN), entry).number(_TYPE)
+                    is_given = around.tag == _INLINED and entry.tag == PARAMETER
+                    has = self._holds(of, _POINTERS if is_given else _POINTERS[:1])
+                    out += [(str(label), name, has) for _, _, name in lists.at(place)]
+        return out
+
+    def pointer_registers(self, labels: Collection[str]) -> frozenset[str]:
+        """The registers that hold pointers of the source, of the function with some labels."""
+        own = [(name, is_pointer) for at, name, is_pointer in self.registers if at in labels]
+        others = {name for name, is_pointer in own if not is_pointer}
+        return frozenset(name for name, is_pointer in own if is_pointer and name not in others)
+
+    def pointer_places(self, frame: str) -> frozenset[int]:
+        """The places in a frame of pointers, and of parameters that are any address."""
+        return frozenset(
+            offset
+            for name, offset, placed in self.placed
+            if name == frame
+            and self._holds(
+                self.types.get(placed.number(_ORIGIN), placed).number(_TYPE),
+                _POINTERS if placed.tag == PARAMETER else _POINTERS[:1],
+            )
+        )
+
+    def _holds(self, number: int, tags: Collection[int]) -> bool:
+        """Whether a type is one of these."""
+        for _ in range(_MAX_TYPE_DEPTH):
+            entry = self.types.get(number)
+            if entry is None or entry.tag not in _NAMED_TYPES:
+                return entry is not None and entry.tag in tags
+            number = entry.number(_TYPE)
+        return False
 
     def element(self, v: LocalVariable, offset: int) -> str:
         """The element or member at a byte of the frame, such as `acc[2]` or `p.y`.
@@ -210,9 +262,9 @@ class LocalVariables:
         """
         number, taken = of
         entry = self.types.get(number)
-        if entry is None or entry.tag == _UNION or depth > _MAX_TYPE_DEPTH:
+        if entry is None or entry.tag == UNION or depth > _MAX_TYPE_DEPTH:
             return None
-        counts = _counts(entry)[taken:] if entry.tag == _ARRAY else []
+        counts = _counts(entry)[taken:] if entry.tag == ARRAY else []
         if counts:
             each = self.size(entry.number(_TYPE), 0) * prod(counts[1:]) or 1
             row = number, taken + 1
@@ -221,9 +273,9 @@ class LocalVariables:
             index, rest = divmod(offset, each)
             inside = 0 <= index < counts[0]
             return self.array(row, rest, stride, f"{path}[{index}]", depth + 1) if inside else None
-        if entry.tag in (*_NAMED_TYPES, _ARRAY):
+        if entry.tag in (*_NAMED_TYPES, ARRAY):
             return self.array((entry.number(_TYPE), 0), offset, stride, path, depth + 1)
-        members = [m for m in entry.children if m.tag == _MEMBER and m.number(_OFFSET) <= offset]
+        members = [m for m in entry.children if m.tag == MEMBER and m.number(_OFFSET) <= offset]
         if entry.tag not in _AGGREGATES or not members:
             return None
         last = members[-1]
@@ -235,7 +287,7 @@ class LocalVariables:
         entry = self.types.get(number)
         if entry is None or depth > _MAX_TYPE_DEPTH or entry.tag == _MEMBER_POINTER:
             return 0
-        if entry.tag == _ARRAY:
+        if entry.tag == ARRAY:
             return self.size(entry.number(_TYPE), depth + 1) * prod(_counts(entry))
         if entry.tag in _POINTERS:
             return 8
@@ -246,7 +298,7 @@ class LocalVariables:
         entry = self.types.get(number)
         if entry is None or depth > _MAX_TYPE_DEPTH:
             return "", ""
-        if entry.tag == _ARRAY:
+        if entry.tag == ARRAY:
             name, _ = self.kind(entry.number(_TYPE), depth + 1)
             return name, "".join(f"[{n}]" for n in _counts(entry))
         if entry.tag in _POINTERS:
@@ -256,18 +308,18 @@ class LocalVariables:
 
     def _path(self, number: int, offset: int, depth: int) -> str:
         entry = self.types.get(number)
-        if entry is None or depth > _MAX_TYPE_DEPTH or entry.tag == _UNION:
+        if entry is None or depth > _MAX_TYPE_DEPTH or entry.tag == UNION:
             return ""
         if entry.tag in _NAMED_TYPES:
             return self._path(entry.number(_TYPE), offset, depth + 1)
-        if entry.tag == _ARRAY:
+        if entry.tag == ARRAY:
             element, out = self.size(entry.number(_TYPE), depth + 1), ""
             flat, rest = divmod(offset, element or 1)
             for count in reversed(_counts(entry)):
                 flat, index = divmod(flat, count or 1)
                 out = f"[{index}]{out}"
             return out + self._path(entry.number(_TYPE), rest, depth + 1)
-        members = [m for m in entry.children if m.tag == _MEMBER and m.number(_OFFSET) <= offset]
+        members = [m for m in entry.children if m.tag == MEMBER and m.number(_OFFSET) <= offset]
         if entry.tag not in _AGGREGATES or not members or members[-1].name.startswith("__"):
             return ""
         member, fields = members[-1], [m.name for m in members if _has_bits(m, offset)]
@@ -280,121 +332,13 @@ class LocalVariables:
         return f".{member.name}{inner}"
 
 
-class _LocationLists:
-    """The section with the places of variables that change them."""
-
-    def __init__(self, text: str) -> None:
-        self.section = SectionBytes(text)
-
-    def at(self, place: str) -> tuple[tuple[str, str, str], ...]:
-        """The registers of a list, each with the labels between which it counts."""
-        section, out = self.section, []
-        section.at = int(place.partition("+")[2] or 0)
-        while start := section.symbols.get(section.at):
-            end = section.symbols.get(section.at + 8, "")
-            section.at += 16
-            behind = section.number(2) + section.at
-            if section.number(1) == _REGISTER:  # its name is the number
-                name = section.leb()
-                text = name.to_bytes((name.bit_length() + 7) // 8, "big").decode("ascii", "replace")
-                out.append((start, end, text))
-            section.at = behind
-        return tuple(out)
-
-
-def _has_bits(member: _Entry, offset: int) -> bool:
+def _has_bits(member: Entry, offset: int) -> bool:
     """Whether a member is a bit-field with bits in a byte of its object."""
     bits, unit = member.number(_BITS), member.number(_OFFSET) + member.number(_SIZE)
     first = 8 * unit - member.number(_BITS_BEHIND) - bits
     return bits > 0 and first < 8 * offset + 8 and 8 * offset < first + bits
 
 
-def _counts(array: _Entry) -> list[int]:
-    ranges = [r for r in array.children if r.tag == _RANGE]
+def _counts(array: Entry) -> list[int]:
+    ranges = [r for r in array.children if r.tag == RANGE]
     return [r.number(_COUNT) or r.number(_UPPER) + 1 for r in ranges]
-
-
-def _abbreviations(text: str) -> dict[int, tuple[int, bool, list[tuple[int, int]]]]:
-    """By abbreviation code: tag, whether entries have children, attributes with their forms."""
-    section = SectionBytes(text)
-    out = {}
-    while section.at < len(section.data) and (code := section.leb()):
-        tag, children = section.leb(), bool(section.number(1))
-        pairs = []
-        while True:
-            pair = section.leb(), section.leb()
-            if pair == (0, 0):
-                break
-            pairs.append(pair)
-        out[code] = tag, children, pairs
-    return out
-
-
-@lru_cache(maxsize=1)  # trials decode a dozen kernels of one module in turn
-def _entries(info: str, abbreviations: str) -> _Reader:
-    reader = _Reader(info, {})
-    reader.read(_abbreviations(abbreviations))
-    return reader
-
-
-class _Reader:
-    """Reads the entries of the first unit: types by offset, and variables with a place."""
-
-    def __init__(self, text: str, types: dict[int, _Entry]) -> None:
-        self.section, self.types = SectionBytes(text), types
-        self.placed: list[tuple[str, int, _Entry]] = []
-
-    def read(self, abbreviations: dict[int, tuple[int, bool, list[tuple[int, int]]]]) -> None:
-        """Read the unit into `types` and `placed`. Raises IndexError, KeyError or ValueError."""
-        section = self.section
-        if not section.data:
-            return
-        end = section.number(4) + 4
-        section.number(2 + 4 + 1)
-        parents: list[_Entry] = []
-        while section.at < min(end, len(section.data)):
-            start = section.at
-            code = section.leb()
-            if code == 0:
-                if parents:
-                    parents.pop()
-                continue
-            tag, children, pairs = abbreviations[code]
-            entry = _Entry(tag, {a: self.value(form) for a, form in pairs})
-            self.types[start] = entry
-            if parents:
-                parents[-1].children.append(entry)
-            if children:
-                parents.append(entry)
-            place = entry.values.get(_LOCATION)
-            if tag in (_VARIABLE, _PARAMETER) and isinstance(place, tuple):
-                self.placed.append((*place, entry))
-
-    def value(self, form: int) -> int | str | tuple[str, int]:
-        """Read an attribute's value. Raises KeyError for an unknown form."""
-        if form in _WIDTHS:
-            symbol = self.section.symbols.get(self.section.at, "")
-            return self.section.number(_WIDTHS[form]) or symbol or 0
-        if form == _STRING:
-            return self.section.text()
-        if form in (_SDATA, _UDATA):
-            return self.section.leb()
-        if form == _PRESENT:
-            return 1
-        if form not in (_BLOCK1, _EXPRESSION):
-            raise KeyError(form)
-        size = self.section.number(1) if form == _BLOCK1 else self.section.leb()
-        return self.place(self.section.at + size)
-
-    def place(self, end: int) -> int | str | tuple[str, int]:
-        """Read a location: a member's offset, or a variable's frame and offset."""
-        section = self.section
-        first = section.number(1) if section.at < end else 0
-        symbol = ""
-        if first == _ADDRESS:
-            symbol = section.symbols.get(section.at, "")
-            section.number(8)
-            first = section.number(1) if section.at < end else 0
-        add = section.leb() if first == _PLUS and section.at < end else 0
-        whole, section.at = section.at == end, end
-        return (symbol, add) if symbol and whole else add

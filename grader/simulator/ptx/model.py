@@ -125,6 +125,7 @@ class Module:
     Attributes:
         sections: the text of its debug sections by name.
         subscripts: what the compiler said of the source: see `Subscript`.
+        source: the source that it was compiled from, where that is known.
     """
 
     files: dict[int, str] = field(default_factory=dict)
@@ -133,6 +134,7 @@ class Module:
     target: str = ""
     sections: dict[str, str] = field(default_factory=dict)
     subscripts: tuple[Subscript, ...] = ()
+    source: str = ""
 
 
 _ITEM = re.compile(r"(?:\.b8[ \t]+\d{1,3}(?:,\d{1,3})*[ \t]*\n)+|\.b(8|16|32|64)\s+([^\n]*)")

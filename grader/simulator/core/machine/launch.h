@@ -46,7 +46,7 @@ enum { LANES = 32, MAX_BLOCK_THREADS = 1024, MAX_WARPS = 32, MAX_BARRIERS = 16 }
 #define PART_KIND 57
 enum Part { NO_PART, BYTE_PART, HALF_PART, STORED_PART };
 #define OWNER_SHIFT 48
-/* Below the owner, the number of the variable that an address was made from, as decode/stack.py numbers them:
+/* Below the owner, the number of the variable that an address was made from, as decode/numbering.py numbers them:
  * see ptx_shadow_object. 0: none. */
 enum { MOST_VARIABLES = 63, VARIABLE_SHIFT = 42 };
 #define VARIABLE_BITS ((u64)MOST_VARIABLES << VARIABLE_SHIFT)
@@ -117,7 +117,9 @@ typedef struct {
   u32 variable, variables; /* a range of `variable` */
 } Function; /* indirect calls reach function n at FUNCTION_BASE + n * FUNCTION_BYTES */
 
-typedef struct { u32 first, end, own; } LocalVariable; /* its bytes in its function's stack frame; a scalar of no library */
+/* Its bytes in its function's stack frame; a scalar of no library; which of so many numbers of one variable, for rounds of
+ * a loop; where it ends is not known. */
+typedef struct { u32 first, end, own, round, rounds, open; } LocalVariable;
 
 typedef struct { u32 from, to, bytes; } Copy;
 typedef struct {
@@ -172,8 +174,9 @@ enum WarpMisuse { SHUFFLE_WIDTH = 1, MATRIX_ADDRESS, MATRIX_STRIDE };
 enum { SAME_VALUE = 1, SAME_INSTRUCTION = 2, WITHIN_WARP = 4, ACROSS_BLOCKS = 8, ATOMIC = 16,
        MISALIGNED = 32, STORE = 64, OTHER_STORE = 128, UNKNOWN_BUFFER = 256, FREED = 512,
        READONLY = 1024, OTHER_ATOMIC = 2048, HEAP = 4096, IN_FLIGHT = 8192, BAD_FREE = 16384,
-       BLOCK_SCOPE = 32768, MIXED_SIZE = 65536, UNWAITED = 131072, STALE_CACHE = 262144,
+       BLOCK_SCOPE = 32768, OF_BLOCK = 32768, MIXED_SIZE = 65536, UNWAITED = 131072, STALE_CACHE = 262144,
        FOREIGN_LOCAL = 524288, IMAGE_OBJECT = 1048576, TEXTURE_CACHE = 2097152,
+       /* OF_BLOCK: of a local variable that is FREED: by the end of its block, not of its function */
        FAILED_SWAP = 1 << 26, /* of a lost update: the thread's own is lost, by a compare-and-swap */
        FOREIGN_SHARED = 1 << 27,
        NO_PROXY_FENCE = 1 << 29, /* of a bulk copy of what an ordinary store wrote */

@@ -5,7 +5,7 @@
 #include "machine/launch.h"
 
 #define NO_FRAME 0xFFFFFFFFu
-enum { MAX_WAITS = 64, MAX_FRAMES = 512, MAX_WATCHERS = 20 };
+enum { MAX_WAITS = 64, MAX_FRAMES = 512, MAX_WATCHERS = 21 };
 
 typedef struct Worker Worker;
 typedef struct Cta Cta;

@@ -15,7 +15,7 @@
 #include "watch/shadow.h"
 
 #define ALL_BITS (~0ull)
-enum { BYTE = 8, MOST_ORIGINS = 256, FROM_MEMORY = 1u << 31, OF_LIBRARY = 1u << 30, HANDED = 1u << 29, BLOCK_ENDED = 1u << 28 };
+enum { BYTE = 8, MOST_ORIGINS = 256, FROM_MEMORY = 1u << 31, OF_LIBRARY = 1u << 30, HANDED = 1u << 29 };
 
 /* Of a warp's local memory. By byte: the lanes in which it is defined as a whole. By byte and lane, from
  * the first byte on that is defined in part: its defined bits. By byte, from the first value on that
@@ -46,7 +46,7 @@ static u32 present(const Warp *w, const Insn *i) {
 /* A shadow is two words, and where its offset is an odd multiple of 8 also the bits by lane: the lanes,
  * and where the missing value comes from. That is the offset + 1 in local memory of the first such lane,
  * FROM_MEMORY + n for the block's origin n, HANDED for an argument or a result, or 0. With OF_LIBRARY: of
- * a variable that belongs to a library; with BLOCK_ENDED: of one whose block has ended. */
+ * a variable that belongs to a library. */
 static u64 *bits_of(const Warp *w, u32 ref) {
   return (ref & 3) == 0 && ref & 8 ? (u64 *)(w->bank[0] + ref + 8) : NULL;
 }
@@ -295,11 +295,8 @@ static Places places_of(const Warp *w, const Insn *i) {
   return found;
 }
 
-/* The origin of a byte without a value: that of what is stored, its own place as that of an ended variable, or 0. */
-static u32 origin_of(u32 at, u32 kept, bool ended) { return ended ? BLOCK_ENDED | (at + 1) : kept; }
-
 /* Before a store to local memory: d: the shadow of what it stores; flag: 8 in a library. Also where a variable's block
- * begins, or, with 16, has ended. */
+ * begins. */
 void ptx_shadow_store(Warp *w, const Insn *i) {
   Places p = places_of(w, i);
   u32 given = *SRC(u32, i->d), from = origin(w, i->d), missing = p.lanes & ~given;
@@ -308,7 +305,7 @@ void ptx_shadow_store(Warp *w, const Insn *i) {
   bool parts = bits_of(w, i->d) && missing;
   if (parts && !d->have && !(d->have = calloc(d->room, LANES))) out_of_memory(w->worker);
   bool handed = i->flag & 8 && from && !(from & OF_LIBRARY); /* to a library: not this place's */
-  bool ended = i->flag & 16, keeps = from & (FROM_MEMORY | BLOCK_ENDED) || handed || ended;
+  bool keeps = from & FROM_MEMORY || handed;
   if (keeps && missing && !d->origin && !(d->origin = calloc(d->room, sizeof(u32))))
     out_of_memory(w->worker);
   if (w->worker->no_memory) return;
@@ -316,8 +313,7 @@ void ptx_shadow_store(Warp *w, const Insn *i) {
   if (p.same) {
     u32 *byte = d->lanes + p.at[0];
     for (u32 k = 0; k < i->size; k++) byte[k] = (byte[k] & ~p.lanes) | (given & p.lanes);
-    for (u32 k = 0; k < (d->origin && missing && !parts ? i->size : 0); k++)
-      d->origin[p.at[0] + k] = origin_of(p.at[0] + k, kept, ended);
+    for (u32 k = 0; k < (d->origin && missing && !parts ? i->size : 0); k++) d->origin[p.at[0] + k] = kept;
     if (!d->have && (!d->origin || !parts)) return;
   }
   /* Of a byte that is defined as a whole, no bits and no origin are read. */
@@ -329,7 +325,7 @@ void ptx_shadow_store(Warp *w, const Insn *i) {
     for (u32 k = 0; k < i->size; k++, have >>= BYTE) {
       d->lanes[at + k] = (d->lanes[at + k] & ~bit) | ((have & 255) == 255 ? bit : 0);
       if (d->have) d->have[(at + k) * LANES + l] = (u8)have;
-      if (d->origin && (have & 255) != 255) d->origin[at + k] = origin_of(at + k, kept, ended);
+      if (d->origin && (have & 255) != 255) d->origin[at + k] = kept;
     }
   }
 }
@@ -441,7 +437,7 @@ void ptx_shadow_load(Warp *w, const Insn *i) {
       u32 at = p.at[p.same ? 0 : l];
       if (defined_at(d, at, i->size, 1u << l)) continue;
       have[l] = local_bits(d, at, i->size, l, &from);
-      if ((from & ~BLOCK_ENDED) - 1 - at < i->size && is_of_library(w, i, at, number_of(w, i, l))) from |= OF_LIBRARY;
+      if (from - 1 - at < i->size && is_of_library(w, i, at, number_of(w, i, l))) from |= OF_LIBRARY;
     } else if (i->flag & 2 && w->lane[l] && memory_at(w, i, l, &r, &offset)) {
       have[l] = memory_bits(w, &r, offset, i->size, i->flag & 4);
       if (have[l] != mask_of(i->size)) note_origin(w, i, l, &r, offset, &from);
@@ -572,10 +568,9 @@ void ptx_shadow_check(Warp *w, const Insn *i) {
   Report r = {.kind = UNDEFINED, .pc = i->pc, .buffer = i->b, .block = w->cta->number,
               .thread = thread_of(w, first_lane(missing)), .count = (u64)__builtin_popcount(missing)};
   bool in_place = from && !(from & HANDED);
-  if (in_place) add_place(w, (from & ~(OF_LIBRARY | BLOCK_ENDED)) - 1, &r);
+  if (in_place) add_place(w, (from & ~OF_LIBRARY) - 1, &r);
   bool own = from & OF_LIBRARY || (!from && i->flag & 4);
   if ((in_place || own) && in_library(w, i)) r.flags = IN_LIBRARY;
-  if (in_place && from & BLOCK_ENDED) r.flags |= FREED;
   if (!own || !(r.flags & IN_LIBRARY)) report(w->worker, r);
 }
 

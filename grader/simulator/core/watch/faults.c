@@ -1,5 +1,5 @@
-/* Faults: what CUDA answers with an error at one thread's instruction, and what leaves a local variable for its
- * neighbor. Accesses outside every buffer, misaligned, or of freed memory; traps, stack overflow and bad jumps; failed assertions; and the ends
+/* Faults: what CUDA answers with an error at one thread's instruction, and what leaves a part of a local variable for
+ * its neighbor. Accesses outside every buffer, misaligned, or of freed memory; traps, stack overflow and bad jumps; failed assertions; and the ends
  * that the simulator sets, to steps and to time. */
 #include <string.h>
 #include "machine/control.h"
@@ -54,68 +54,6 @@ void report_invalid(Warp *w, const Insn *i, u32 lane, u64 address, u32 bytes, u3
   }
   if (i->space == GLOBAL && r.space != GLOBAL) r.flags |= NOT_GLOBAL;
   report(w->worker, r);
-}
-
-const LocalVariable *numbered(const Launch *n, const Function *f, u32 number) {
-  u32 k = (number - 1 + MOST_VARIABLES - f->variable % MOST_VARIABLES) % MOST_VARIABLES;
-  return k < f->variables ? &n->variable[f->variable + k] : NULL;
-}
-
-/* The frame whose variable of a number an access to the stack is in, or else the nearest; *far: how far from it. */
-static const Frame *nearest(const Warp *w, u32 number, s64 at, u32 bytes, s64 *far) {
-  const Frame *found = NULL;
-  for (const Frame *f = &w->frame[w->top]; *far; f = &w->frame[f->parent]) {
-    const Function *fn = &w->launch->function[f->function];
-    const LocalVariable *v = numbered(w->launch, fn, number);
-    if (v) {
-      s64 before = (s64)f->local + v->first - at, behind = at + bytes - f->local - v->end;
-      s64 most = before > behind ? before : behind, away = most > 0 ? most : 0;
-      if (away <= *far) found = f;
-      if (away <= *far) *far = away;
-    }
-    if (f->parent == NO_FRAME) break;
-  }
-  return found;
-}
-
-/* An access through a pointer to a variable of a function that has returned: its number is in no frame. It is named
- * where no other function has a variable with this number. */
-static void report_returned(Warp *w, const Insn *i, u32 l, u32 number) {
-  const Launch *n = w->launch;
-  Report r = {.kind = INVALID, .flags = i->flag | FREED, .pc = i->pc, .space = LOCAL, .size = i->size,
-              .block = w->cta->number, .thread = thread_of(w, l), .count = 1};
-  u32 owners = 0;
-  for (u32 f = 0; f < n->functions; f++) {
-    const LocalVariable *v = numbered(n, &n->function[f], number);
-    if (!v) continue;
-    r.extra = owners++ ? 0 : f + 1;
-    r.buffer = owners > 1 ? 0 : v->first;
-    r.address = r.buffer;
-  }
-  report(w->worker, r);
-}
-
-/* Before an access through a pointer. An address that a function makes of a variable in its stack frame has the
- * variable's number, and keeps it in arithmetic and in memory: the access must be to that variable. */
-void ptx_shadow_object(Warp *w, const Insn *i) {
-  const u64 *p = SRC(u64, i->a);
-  u64 any = 0, right = 0;
-  EACH_LANE { any |= (u64)(s64)(s32)w->lane[l] & p[l]; }
-  if (!(any & LOCAL_MARK) || !(any & VARIABLE_BITS)) return;
-  for (u32 m = w->mask; m; m &= m - 1) {
-    u32 l = first_lane(m), number = variable_of(p[l]);
-    if (!number || p[l] << (64 - OWNER_SHIFT) == right) continue;
-    s64 at = (s64)(without_owner(p[l] + (u64)i->imm) - LOCAL_BASE - LOCAL_START), far = INT64_MAX;
-    const Frame *f = nearest(w, number, at, i->size, &far);
-    if (!far) right = p[l] << (64 - OWNER_SHIFT);
-    u64 owner = (p[l] - without_owner(p[l])) & ~VARIABLE_BITS;
-    if (!f && owner == owner_of(w, l)) report_returned(w, i, l, number);
-    if (!far || !f) continue;
-    report(w->worker, (Report){.kind = INVALID, .flags = i->flag, .pc = i->pc, .space = LOCAL, .size = i->size,
-                               .buffer = numbered(w->launch, &w->launch->function[f->function], number)->first,
-                               .block = w->cta->number, .thread = thread_of(w, l), .count = 1,
-                               .extra = f->function + 1, .address = (u64)(at - f->local)});
-  }
 }
 
 /* Before an access at an index of an array in a local variable. a: the index in bytes, to which imm is added; b: the

@@ -11,7 +11,7 @@ void retract_read(Worker *k, u32 pc, u32 space, u32 thread);
 void show_read(Worker *k, u32 pc, u32 space, u32 thread, u64 address);
 /* An access outside every buffer, or to a gap between shared variables: faults.c. */
 void report_invalid(Warp *w, const Insn *i, u32 lane, u64 address, u32 bytes, u32 flags);
-/* The variable of a function with a number, or NULL: see decode/stack.py. */
+/* The variable of a function with a number, or NULL: see decode/numbering.py. */
 const LocalVariable *numbered(const Launch *n, const Function *f, u32 number);
 
 #endif

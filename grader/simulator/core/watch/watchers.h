@@ -13,6 +13,7 @@
   WATCHER(barriers)                                                                \
   WATCHER(shadow)         /* before order: a barrier starts a new phase of clocks */ \
   WATCHER(definedness)                                                             \
+  WATCHER(lifetimes)                                                               \
   WATCHER(copies)                                                                  \
   WATCHER(mbarriers)                                                               \
   WATCHER(races)                                                                   \
