@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import random
 import sqlite3
+from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -21,7 +22,9 @@ from grader.gradebook.database import connect, is_sqlite, upgrade
 from grader.gradebook.ledger import Student
 from grader.gradebook.values import bytes_digest
 from tests.command import CommandResult, grader
+from tests.gradebook.conftest import KINDS, NUMBERS
 from tests.gradebook.made import NOON, a_grade
+from tests.gradebook.postgresql import copied
 
 LAB = "tiled"
 BITS = {"written": 180, "zero": 20}
@@ -63,13 +66,25 @@ def unchanged(postgresql: Any) -> str:
     return url
 
 
-@pytest.fixture
-def filled(url: str, filled_file: bytes) -> str:
-    if url.startswith("postgresql"):
-        fill(url)
-    else:
-        Path(url).write_bytes(filled_file)
-    return url
+@pytest.fixture(scope="module")
+def filled_database(postgresql_server: str) -> Iterator[str]:
+    """The name of a filled gradebook in PostgreSQL, to copy."""
+    with copied(postgresql_server, "filled") as where:
+        fill(where)
+        yield "filled"
+
+
+@pytest.fixture(params=KINDS)
+def filled(request: pytest.FixtureRequest, tmp_path: Path, filled_file: bytes) -> Iterator[str]:
+    """A filled gradebook of each kind."""
+    if request.param == "sqlite":
+        path = tmp_path / "course.db"
+        path.write_bytes(filled_file)
+        yield str(path)
+        return
+    template, server = map(request.getfixturevalue, ("filled_database", "postgresql_server"))
+    with copied(server, f"changed{next(NUMBERS)}", template) as where:
+        yield where
 
 
 def execute(url: str, *statements: str) -> None:
