@@ -2,9 +2,9 @@
 
 Every order of the simulator is sequentially consistent: a load gives the newest value. A GPU's
 memory is weaker: PTX may allow a relaxed or volatile load to give the value before, which no order
-of blocks and warps explains (core/watch/old_values.c). The runs in other orders show whether there
-are such loads. If so, the kernel runs again, and they give these old values. It is wrong where an
-error follows, or an output that no order gives. The loads are then tried one by one, so that the
+of blocks and warps explains (core/watch/old_values.c). A kernel with such loads runs again, and
+they give these old values: in the usual order, and in others whose runs show that there are some.
+It is wrong where an error follows, or an output that no order gives. The loads are then tried one by one, so that the
 finding names the one that matters.
 """
 
@@ -117,7 +117,7 @@ class OtherOrders:
             findings = merge_findings(findings, found_in_order(raw, found))
             self.left, self.others = self.left - raw.steps, [*self.others, raw]
             old += [schedule] if may_be_old else []
-        if not old or any(f.severity == "error" for f in findings):
+        if not loads or any(f.severity == "error" for f in findings):
             return findings
         return findings + self._wrong_reads(self._with_old_values(loads, old))
 
@@ -129,7 +129,8 @@ class OtherOrders:
         self, loads: frozenset[int], schedules: Sequence[int]
     ) -> list[tuple[int, OldRun]]:
         """The orders in which some of the loads missed a write, each with its run."""
-        orders = dict.fromkeys((*OLD_SCHEDULES, *schedules[:1]))
+        # Whether the usual order gives loads an old value is known from such a run alone.
+        orders = dict.fromkeys((*OLD_SCHEDULES, *schedules[:1]) if schedules else (0,))
         runs = [(s, self._old(s, loads)) for s in orders if self._affords(1)]
         return [(schedule, run) for schedule, run in runs if run.reads]
 
