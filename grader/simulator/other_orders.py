@@ -4,8 +4,8 @@ Every order of the simulator is sequentially consistent: a load gives the newest
 memory is weaker: PTX may allow a relaxed or volatile load to give the value before, which no order
 of blocks and warps explains (core/watch/old_values.c). A kernel with such loads runs again, and
 they give these old values: in the usual order, and in others whose runs show that there are some.
-It is wrong where an error follows, or an output that no order gives. The loads are then tried one by one, so that the
-finding names the one that matters.
+It is wrong where an error follows, or an output that no order gives. The loads are then tried one
+by one, so that the finding names the one that matters.
 """
 
 from __future__ import annotations
