@@ -280,6 +280,7 @@ class Finding:
         detail: Further lines to show below it unchanged.
         cases: The names of the cases in which it was detected.
         origins: The lines that determine the values and conditions at its place.
+        follows: How many other findings of its run it is a consequence of.
     """
 
     kind: str
@@ -301,13 +302,13 @@ class Finding:
     detail: str = ""
     cases: tuple[str, ...] = ()
     origins: tuple[Origin, ...] = ()
+    follows: int = 0
 
 
 WorkMeasure = Literal["nothing", "work", "sharing"]
-"""What the simulator measures of a launch beside its usual counters.
-
-"work" counts the instructions of each thread, "sharing" also the bytes that threads read of other
-threads' shared memory and the distinct bytes of global memory that blocks access.
+"""What is measured beside the usual counters: "work", the instructions of each thread; "sharing" also
+the bytes that threads read of other threads' shared memory and the distinct bytes of global memory
+that blocks access.
 """
 
 

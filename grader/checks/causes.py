@@ -332,11 +332,11 @@ def sort_findings(findings: Iterable[Finding]) -> list[Finding]:
     return sorted(once, key=lambda finding: _rank(finding, left))
 
 
-def _rank(finding: Finding, left: Container[tuple[str, int, str]]) -> tuple[int, int, bool]:
+def _rank(finding: Finding, left: Container[tuple[str, int, str]]) -> tuple[int, int, int, bool]:
     """Return the sort key; `left` has the file, line and name of each out-of-bounds access."""
     kind = KINDS.index(finding.kind) if finding.kind in KINDS else len(KINDS)
     if finding.kind == "barrier-divergence":
         kind = KINDS.index("launch-failure")
     met = finding.hazard == "WAW" and (finding.file, finding.line, finding.variable) in left
     kind = KINDS.index("invalid-access") if met else kind
-    return _SEVERITIES.index(finding.severity), kind, met
+    return _SEVERITIES.index(finding.severity), finding.follows, kind, met

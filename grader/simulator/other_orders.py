@@ -16,7 +16,7 @@ from dataclasses import replace
 from grader import dataclass
 from grader.launch import Finding, Launch, Trace
 from grader.simulator.core.run import Machine, Raw
-from grader.simulator.diagnose.confirmation import merge_findings
+from grader.simulator.diagnose.merging import merge_findings
 from grader.simulator.schedules import (
     ORDER_STEPS,
     ORDERS,

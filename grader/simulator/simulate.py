@@ -35,12 +35,9 @@ from grader.simulator.counters import access_table, counted_values, launch_count
 from grader.simulator.decode.instructions import NotSimulated, refused_attribute, with_call
 from grader.simulator.decode.module import decode
 from grader.simulator.diagnose.aborts import not_simulated
-from grader.simulator.diagnose.confirmation import (
-    merge_findings,
-    run_confirmed,
-    synchronizations,
-)
+from grader.simulator.diagnose.confirmation import run_confirmed, synchronizations
 from grader.simulator.diagnose.findings import Explainer
+from grader.simulator.diagnose.merging import merge_findings
 from grader.simulator.exchange import pack_traces, too_large, too_much_static, unpack_program
 from grader.simulator.other_orders import OldRun, OtherOrders, Runs
 from grader.simulator.ptx.model import Location, Module, PtxError, TooLarge

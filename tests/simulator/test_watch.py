@@ -1,7 +1,8 @@
 """tests/watch: small incorrect kernels with their expected findings, and clean variants.
 
 A kernel's comments say what to expect: `// expect: <kind> <severity> [line N] [hazard H]
-[variable V]`, or `// expect: clean`. Any other finding, except an info, is a false alarm.
+[variable V]`, or `// expect: clean`. Any other finding, except an info, is a false alarm. With
+`// first: <kind> [line N] [hazard H] [variable V]` the cause comes before what follows from it.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+from grader.checks.causes import sort_findings
 from grader.compile.program import Program
 from grader.compile.source import compile_source
 from grader.launch import Finding, Trace
@@ -25,6 +27,7 @@ from tests.trusted import compiled_here
 WATCH = Path(__file__).parents[1] / "watch"
 KERNELS = sorted(WATCH.glob("*/*.cu"))
 EXPECT = re.compile(r"^// expect: (.*)$", re.M)
+FIRST = re.compile(r"^// first: (\S+) ?(.*)$", re.M)
 
 
 @cache
@@ -78,6 +81,9 @@ def test_kernel_draws_the_expected_findings(kernel: tuple[str, Run]) -> None:
     findings = run(read(source), 1).findings
     for text in expected:
         assert any(fits(f, expectation(text)) for f in findings), f"{text}: not among {findings}"
+    for kind, text in FIRST.findall(source):
+        for first in (findings[0], sort_findings(findings)[0]):
+            assert fits(first, expectation(f"{kind} error {text}")), f"first: {first}"
     kinds = {expectation(text)["kind"] for text in expected}
     mild = all(expectation(text)["severity"] == "info" for text in expected)
     unexpected = [f for f in findings if (mild or f.kind not in kinds) and f.severity != "info"]

@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from grader.launch import Finding, OtherAccess, Severity
 from grader.simulator.core import bindings as c
 from grader.simulator.decode.module import Image
 from grader.simulator.diagnose.races import PASSED_BY, WITHIN_WARP, Report
+
+if TYPE_CHECKING:
+    from grader.compile.syntax import Tree
+
+_HIDDEN_RETURN = re.compile(r"^[ \t]*#[ \t]*define\b.*\breturn\b|\bexit\s*;", re.MULTILINE)
+"""A return that the syntax tree does not show: in a macro, or in inline asm."""
+
+_LOOPS = ("for_statement", "while_statement", "do_statement")
 
 BARRIER_KINDS = frozenset(
     (c.DIVERGENCE, c.DEADLOCK, c.EARLY_EXIT, c.WARP_MASK, c.WARP_STUCK, c.LANE_MISSING)
@@ -149,3 +159,21 @@ def is_legal_ptx(image: Image, r: Report) -> bool:
     """Whether a shuffle's mask is no width of CUDA's: PTX takes others in inline assembly."""
     widths = r.kind == c.MISUSED and r.extra == c.SHUFFLE_WIDTH
     return widths and "__shfl" not in image.functions[image.owner[r.pc]].name
+
+
+def may_have_returned(r: Report, kernel: str, tree: Tree) -> bool:
+    """Whether a return of a kernel may precede a barrier: else threads that left passed it by."""
+    source = tree.data.decode()
+    if _HIDDEN_RETURN.search(source):
+        return True
+    name = kernel.partition("<")[0]
+    launched = rf"__global__.*\b{re.escape(name) * (name in source)}\s*\("
+    for node in tree.walk("return_statement"):
+        around = [a for a in node.ancestors if a.kind == "function_definition"]
+        kernels = [a for a in around if re.search(launched, a.text.partition("{")[0], re.S)]
+        if kernels and not node.named:
+            inside = kernels[0].line <= r.line <= kernels[0].last_line
+            before = [node, *(a for a in node.ancestors if a.kind in _LOOPS)]
+            if not inside or any(a.line <= r.line for a in before):
+                return True
+    return False

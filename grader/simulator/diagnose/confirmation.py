@@ -15,12 +15,12 @@ A store is never made up: findings of stores with stores are kept.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
 
-from grader.launch import Finding, Launch
+from grader.launch import Launch
 from grader.simulator.core import bindings as c
 from grader.simulator.core.memory import RESERVED_BYTES
 from grader.simulator.core.run import Limits, Machine, Raw
@@ -125,7 +125,7 @@ class Confirmation:
         A value that is only copied to memory is used there if `stores`.
         """
         loaded = set(targets(self.image.instructions[pc]))
-        readers = self._readers(self.image.owner[pc])
+        readers = self.readers_of(self.image.owner[pc])
         work, visited = list(targets(self.image.instructions[pc])), set()
         while work:
             name = work.pop()
@@ -152,7 +152,7 @@ class Confirmation:
         i = self.image.instructions[store]
         if self.image.owner[load] != self.image.owner[store] or len(i.operands) < 2:
             return False
-        readers = self._readers(self.image.owner[load])
+        readers = self.readers_of(self.image.owner[load])
         work, visited = list(targets(self.image.instructions[load])), set[str]()
         while work:
             name = work.pop()
@@ -163,7 +163,7 @@ class Confirmation:
                 work += [x for x in targets(self.image.instructions[user]) if x not in visited]
         return False
 
-    def _readers(self, owner: int) -> dict[str, list[int]]:
+    def readers_of(self, owner: int) -> dict[str, list[int]]:
         """By register, the instructions of a function that read it."""
         if owner not in self.readers:
             by_name = defaultdict(list)
@@ -364,37 +364,3 @@ def without_warp_level(reports: list[Report]) -> list[Report]:
     if not any(r.kind == c.RACE and not r.has(UNUSUAL) for r in reports):
         return reports
     return [replace(r, flags=r.flags & ~WITHIN_WARP) if r.kind == c.RACE else r for r in reports]
-
-
-def fold(findings: Iterable[Finding]) -> tuple[Finding, ...]:
-    """Fold findings of the same kind, place, partner and variable into one with their sum.
-
-    One between two blocks is shown rather than one within a block, where a barrier would do.
-    """
-    kept: dict[object, Finding] = {}
-    for f in findings:
-        partner = (f.other.line, f.other.access) if f.other else None
-        key = (f.kind, f.severity, f.line, partner, f.variable, f.hazard, f.access, f.space)
-        old = kept.get(key)
-        shown = f if old is None or (_is_across(f) and not _is_across(old)) else old
-        kept[key] = shown if old is None else replace(shown, count=old.count + f.count)
-    rank = {"error": 0, "warning": 1, "info": 2}
-    return tuple(sorted(kept.values(), key=lambda f: (rank[f.severity], f.line)))
-
-
-def _is_across(f: Finding) -> bool:
-    return f.other is not None and f.other.block != f.block
-
-
-def merge_findings(debug: tuple[Finding, ...], other: tuple[Finding, ...]) -> tuple[Finding, ...]:
-    """The debug variant's findings, and those that only the other variant has.
-
-    Where the debug variant names the variable that a line accesses, the other knows no more. The
-    compiler puts a trap without a line where it proves such an error.
-    """
-    known = {(f.kind, f.severity, f.variable) for f in debug}
-    named = {(f.kind, f.line) for f in debug if f.variable}
-    if any(f.severity == "error" for f in debug):
-        named.add(("launch-failure", 0))
-    new = (f for f in other if (f.kind, f.severity, f.variable) not in known)
-    return debug + tuple(f for f in new if f.variable or (f.kind, f.line) not in named)

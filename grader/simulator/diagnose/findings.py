@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cached_property, partial
@@ -17,11 +16,15 @@ from grader.simulator.core.run import Raw
 from grader.simulator.decode.memory import GLOBAL, LOCAL, SHARED
 from grader.simulator.decode.module import Image
 from grader.simulator.diagnose.aborts import abort_finding
-from grader.simulator.diagnose.barriers import BARRIER_KINDS, barrier_finding, is_legal_ptx
+from grader.simulator.diagnose.barriers import (
+    BARRIER_KINDS,
+    barrier_finding,
+    is_legal_ptx,
+    may_have_returned,
+)
 from grader.simulator.diagnose.confirmation import (
     LAMBDA,
     explained,
-    fold,
     returned_by,
     without_library_elements,
     without_library_races,
@@ -39,6 +42,7 @@ from grader.simulator.diagnose.copies import (
 )
 from grader.simulator.diagnose.kernel_code import kernel_code, signed_parameter_hint, tile_size_hint
 from grader.simulator.diagnose.mbarriers import mbarrier_finding
+from grader.simulator.diagnose.merging import fold
 from grader.simulator.diagnose.messages import (
     in_library,
     memory_finding,
@@ -68,11 +72,6 @@ from grader.simulator.diagnose.textures import object_finding, object_target, te
 from grader.simulator.diagnose.variables import Shape, initialized_declaration
 from grader.simulator.ptx.model import plain_name
 from grader.simulator.ptx.source_map import is_copy
-
-_HIDDEN_RETURN = re.compile(r"^[ \t]*#[ \t]*define\b.*\breturn\b|\bexit\s*;", re.MULTILINE)
-"""A return that the syntax tree does not show: in a macro, or in inline asm."""
-
-_LOOPS = ("for_statement", "while_statement", "do_statement")
 
 SPACE_NAMES = {GLOBAL: "global", SHARED: "shared", LOCAL: "local"}
 
@@ -119,7 +118,21 @@ class Explainer:
         reports = without_strays(reports)
         explain = partial(explained, self.code.confirmation, reports)
         reports = [r for r in map(explain, reports) if r is not None]
-        return fold(map(self._finding, reports))
+        return fold(self._ordered(reports, list(map(self._finding, reports))))
+
+    def _ordered(self, reports: list[Report], findings: list[Finding]) -> list[Finding]:
+        """The findings of some reports, each with the number of those that it follows from."""
+        if len(findings) < 2 or all(f.severity != "error" for f in findings):
+            return findings
+        from grader.simulator.diagnose.consequences import Consequences
+
+        every = Consequences(self.code.confirmation, self.code.order)
+        causes = every.causes(reports, self._text)
+        certain = every.certain(reports, causes)
+        return [
+            replace(f, follows=len(found), severity="error" if k in certain else f.severity)
+            for k, (f, found) in enumerate(zip(findings, causes, strict=True))
+        ]
 
     def _report(self, r: Any) -> Report:
         pc, pc2, flags = int(r["pc"]), int(r["pc2"]), int(r["flags"])
@@ -275,7 +288,8 @@ class Explainer:
         elif r.kind == c.MBARRIER:
             finding = mbarrier_finding(r)
         elif r.kind in BARRIER_KINDS:
-            finding = barrier_finding(r, returned=self._may_have_returned(r))
+            kernel, tree = self.launch.kernel, self.code.variables.tree
+            finding = barrier_finding(r, returned=may_have_returned(r, kernel, tree))
         else:
             finding = abort_finding(r)
         other = finding.other and replace(finding.other, text=self._text(finding.other.line))
@@ -329,22 +343,6 @@ class Explainer:
         there. The other variant has the function inlined.
         """
         return is_copy(self.image.functions[self.image.owner[pc]].name)
-
-    def _may_have_returned(self, r: Report) -> bool:
-        """Whether a return may precede a barrier: else threads that left passed it by."""
-        if _HIDDEN_RETURN.search(self.source):
-            return True
-        name = self.launch.kernel.partition("<")[0]
-        launched = rf"__global__.*\b{re.escape(name) * (name in self.source)}\s*\("
-        for node in self.code.variables.tree.walk("return_statement"):
-            around = [a for a in node.ancestors if a.kind == "function_definition"]
-            kernels = [a for a in around if re.search(launched, a.text.partition("{")[0], re.S)]
-            if kernels and not node.named:
-                inside = kernels[0].line <= r.line <= kernels[0].last_line
-                before = [node, *(a for a in node.ancestors if a.kind in _LOOPS)]
-                if not inside or any(a.line <= r.line for a in before):
-                    return True
-        return False
 
     def _contended_stores(self, reports: list[Report]) -> frozenset[tuple[int, bool]]:
         """The stores by which several threads write one element at once.

@@ -1,0 +1,342 @@
+"""Which reports of a run follow from others: a cause comes before what it makes go wrong.
+
+A thread that reads a value in a race, or a value that nothing has written, goes on with it. What
+the value then decides is a consequence: the address of a stray access, the branch around a barrier
+that some threads pass by, a loop that never ends. The values are followed through registers and
+calls, as far as the code of one image shows them; not through memory, except that all loads of a
+scalar variable give the value in question.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from functools import cached_property
+
+from grader.simulator.core import bindings as c
+from grader.simulator.decode.blocks import reachable, successors
+from grader.simulator.decode.dataflow import sources, targets
+from grader.simulator.decode.module import Image
+from grader.simulator.diagnose.confirmation import Confirmation
+from grader.simulator.diagnose.races import (
+    ACROSS_BLOCKS,
+    ATOMIC,
+    OTHER_ATOMIC,
+    OTHER_STORE,
+    SAME_INSTRUCTION,
+    SAME_VALUE,
+    STORE,
+    ProgramOrder,
+    Report,
+)
+from grader.simulator.ptx.model import Instruction, plain_name
+
+MOST_REPORTS = 64
+"""So many reports of a run are related to each other, at most."""
+
+_NAME = re.compile(r"[$%A-Za-z_][$%\w@]*")
+_ARGUMENT = re.compile(r"_param_(\d+)\b")
+_BRANCHES = ("bra", "brx")
+_UNSET = (c.UNINIT, c.UNDEFINED)
+_AT_BARRIERS = (c.DIVERGENCE, c.DEADLOCK, c.EARLY_EXIT, c.WARP_STUCK)
+_ENDS = (c.TIMEOUT, c.LIMIT, c.STANDSTILL, c.ASSERTION)
+_ACCESSES = (c.INVALID, c.STACK, c.RACE, c.UNINIT)
+_SCALAR_BYTES = 8
+_OWN_TRAP = re.compile(r"trap|assert|abort|unreachable")
+
+Value = tuple[int, str, bool]
+"""A register or parameter of a function, by number and name, and whether the function itself, or
+one that it calls, made the value: such a value goes back to all its callers."""
+
+
+class Flow:
+    """Where values go in an image: from registers to registers, through calls, to branches."""
+
+    def __init__(self, values: Confirmation) -> None:
+        self.image, self.values = values.image, values
+        self.number = {f.name: k for k, f in enumerate(self.image.functions)}
+
+    @cached_property
+    def calls_of(self) -> dict[int, list[int]]:
+        """By function, the calls of it."""
+        out = defaultdict(list)
+        for pc, i in enumerate(self.image.instructions):
+            if (callee := self._callee(i)) is not None:
+                out[callee].append(pc)
+        return out
+
+    def _callee(self, i: Instruction) -> int | None:
+        named = (self.number.get(x) for x in i.operands[:2]) if i.op.startswith("call") else ()
+        return next((number for number in named if number is not None), None)
+
+    def after(self, seeds: Iterable[Value], *, addresses: bool = False) -> set[Value]:
+        """The values that are computed from some; `addresses`: not those that are loaded there."""
+        work, known = list(seeds), set[Value]()
+        while work:
+            value = work.pop()
+            if value in known:
+                continue
+            known.add(value)
+            owner, name, _ = value
+            for pc in self.values.readers_of(owner).get(name, ()):
+                if not (addresses and is_load(self.image.instructions[pc])):
+                    work += self._next(pc, value)
+        return known
+
+    def _next(self, pc: int, value: Value) -> Iterator[Value]:
+        """What an instruction makes of a value that it reads."""
+        i, (owner, name, inner) = self.image.instructions[pc], value
+        if i.op.startswith("st.param"):
+            place = _NAME.findall(i.operands[0])[0]
+            yield owner, place, inner
+            if place.startswith("func_retval") and inner:
+                for site in self.calls_of[owner]:
+                    yield from self._results(site)
+        elif i.op.startswith("call"):
+            yield from ((owner, x, inner) for _, x, _ in self._results(pc))
+            callee = self._callee(i)
+            names = _NAME.findall(i.operands[-1])
+            if callee is not None and name in names:
+                yield from self._arguments(callee, names.index(name))
+        else:
+            yield from ((owner, x, inner) for x in targets(i))
+
+    def _results(self, call: int) -> Iterator[Value]:
+        first = self.image.instructions[call].operands[0]
+        names = _NAME.findall(first) if first.startswith("(") else ()
+        return ((self.image.owner[call], name, True) for name in names)
+
+    def _arguments(self, callee: int, number: int) -> Iterator[Value]:
+        for name in self.values.readers_of(callee):
+            if (found := _ARGUMENT.search(name)) and int(found[1]) == number:
+                yield callee, name, False
+
+    def loads_of(self, name: str) -> set[int]:
+        """The loads from a variable of the module, by its name in the source."""
+        seeds = {
+            (number, symbol, True)
+            for number in range(len(self.image.functions))
+            for symbol in self.values.readers_of(number)
+            if not symbol.startswith("%") and plain_name(symbol) == name
+        }
+        places = {(owner, register) for owner, register, _ in self.after(seeds, addresses=True)}
+        return {
+            pc
+            for owner, register in places
+            for pc in self.values.readers_of(owner).get(register, ())
+            if is_load(self.image.instructions[pc]) and register in addressed(self.image, pc)
+        }
+
+    def controlled(self, values: Collection[Value]) -> set[tuple[int, int]]:
+        """The blocks that branches on some values decide about, those of callees included."""
+        names = {(owner, name) for owner, name, _ in values}
+        found = set[tuple[int, int]]()
+        for number, function in enumerate(self.image.functions):
+            after: list[list[int]] = []
+            meeting: list[int] = []
+            for k, block in enumerate(function.blocks):
+                i = self.image.instructions[block.end.pc]
+                guard = [i.guard[0]] if i.guard else []
+                read = {(number, x) for x in (*guard, *sources(i))}
+                if i.op.split(".")[0] in _BRANCHES and not names.isdisjoint(read):
+                    after = after or [successors(b) for b in function.blocks]
+                    meeting = meeting or meetings(after)
+                    found |= {(number, b) for b in decided(after, meeting, k)}
+        return found | self._called_in(found)
+
+    def _called_in(self, blocks: Collection[tuple[int, int]]) -> set[tuple[int, int]]:
+        ends = (self.image.functions[number].blocks[k].end for number, k in blocks)
+        work = [self.number[e.call.callee] for e in ends if e.call and e.call.callee]
+        found = set[int]()
+        while work:
+            number = work.pop()
+            if number not in found:
+                found.add(number)
+                ends = (block.end for block in self.image.functions[number].blocks)
+                work += [self.number[e.call.callee] for e in ends if e.call and e.call.callee]
+        return {(n, k) for n in found for k in range(len(self.image.functions[n].blocks))}
+
+
+def is_load(i: Instruction) -> bool:
+    """Whether an instruction reads memory, other than a parameter."""
+    head, *parts = i.op.split(".")
+    return head in ("ld", "ldu", "atom") and "param" not in parts
+
+
+def addressed(image: Image, pc: int) -> set[str]:
+    """The registers in the addresses of an instruction."""
+    operands = image.instructions[pc].operands
+    return {name for x in operands if x.startswith("[") for name in _NAME.findall(x)}
+
+
+def decided(after: Sequence[Sequence[int]], meeting: Sequence[int], branch: int) -> set[int]:
+    """The blocks between a branch and the first block that all its ways lead to.
+
+    Args:
+        after: the successors of each block.
+        meeting: what `meetings` returns for these.
+        branch: the block that ends with the branch.
+    """
+    found, work = set[int](), list(after[branch])
+    while work:
+        block = work.pop()
+        if block not in found and block != meeting[branch]:
+            found.add(block)
+            work += after[block]
+    return found
+
+
+def meetings(after: Sequence[Sequence[int]]) -> list[int]:
+    """For each block the first one that all ways from it lead to: its immediate postdominator.
+
+    It is `len(after)` where the ways meet at the end of the function only, or never end.
+    """
+    end = len(after)
+    before: list[list[int]] = [[] for _ in range(end + 1)]
+    for k, follow in enumerate(after):
+        for s in follow or [end]:
+            before[s].append(k)
+    order = list(reversed(_finished(before, end)))
+    place = {block: k for k, block in enumerate(order)}
+    found, changed = {end: end}, True
+    while changed:
+        changed = False
+        for block in order[1:]:
+            known = [s for s in after[block] or [end] if s in found]
+            new = known[0]
+            for other in known[1:]:
+                while new != other:
+                    if place[new] > place[other]:
+                        new = found[new]
+                    else:
+                        other = found[other]
+            changed |= found.get(block) != new
+            found[block] = new
+    return [found.get(k, end) for k in range(end)]
+
+
+def _finished(after: Sequence[Sequence[int]], entry: int) -> list[int]:
+    """The nodes reachable from one, each after those that a search finds from it first."""
+    out, visited, stack = [], {entry}, [(entry, iter(after[entry]))]
+    while stack:
+        node, rest = stack[-1]
+        new = next((s for s in rest if s not in visited), None)
+        if new is None:
+            out.append(node)
+            stack.pop()
+        else:
+            visited.add(new)
+            stack.append((new, iter(after[new])))
+    return out
+
+
+class Consequences:
+    """What the reports of one image follow from."""
+
+    def __init__(self, values: Confirmation, order: ProgramOrder) -> None:
+        self.flow, self.order, self.image = Flow(values), order, values.image
+
+    def causes(self, reports: Sequence[Report], text: Callable[[int], str]) -> list[set[int]]:
+        """For each report, the numbers of those that it follows from and that not follow from it.
+
+        Args:
+            reports: the reports of a run.
+            text: the text of a line of the source.
+        """
+        then: list[list[int]] = [[] for _ in reports]
+        for k, r in enumerate(reports[:MOST_REPORTS]):
+            then[k] = [n for n in self._led_to(r, reports[:MOST_REPORTS], text) if n != k]
+        every = [set(reachable(then, k)) - {k} for k in range(len(reports))]
+        return [
+            {k for k, follow in enumerate(every) if n in follow and k not in every[n]}
+            for n in range(len(reports))
+        ]
+
+    def certain(self, reports: Sequence[Report], causes: Sequence[set[int]]) -> set[int]:
+        """The writes of a scalar by several lanes at once that make an access leave its array.
+
+        Any of them may win, which may be meant, but for this.
+        """
+        led = {n for k, r in enumerate(reports) if r.kind == c.INVALID for n in causes[k]}
+        return {
+            n
+            for n in led
+            if reports[n].kind == c.RACE and reports[n].has(SAME_INSTRUCTION)
+            if reports[n].target.space == "shared" and _is_scalar(reports[n])
+        }
+
+    def _led_to(
+        self, r: Report, reports: Sequence[Report], text: Callable[[int], str]
+    ) -> Iterator[int]:
+        """The numbers of the reports that follow from one directly."""
+        seeds = self._values_of(r)
+        values = self.flow.after(seeds)
+        blocks = self.flow.controlled(values) if values else ()
+        names = {(owner, name) for owner, name, _ in values}
+        for k, other in enumerate(reports):
+            follows = (
+                _ends(r, other, text)
+                or _strays(r, other)
+                or self._addresses(other, names)
+                or self._is_decided(r, other, blocks)
+            )
+            if follows:
+                yield k
+
+    def _values_of(self, r: Report) -> set[Value]:
+        """The values in question of a report: what its read gives, if that is not certain."""
+        if r.kind in _UNSET:
+            loads = {r.pc}
+        elif r.kind == c.RACE and not r.has(SAME_VALUE) and self._is_unordered(r):
+            loads = {r.pc} if not r.has(STORE) or r.has(ATOMIC) else set()
+            loads |= {r.pc2} if not r.has(OTHER_STORE) or r.has(OTHER_ATOMIC) else set()
+        else:
+            return set()
+        if _is_scalar(r):
+            loads |= self.flow.loads_of(r.target.name)
+        return {
+            (self.image.owner[pc], name, True)
+            for pc in loads
+            for name in targets(self.image.instructions[pc])
+        }
+
+    def _is_unordered(self, r: Report) -> bool:
+        """Whether no barrier of the code orders the accesses of a race."""
+        if r.pc == r.pc2 or r.has(ACROSS_BLOCKS):
+            return True
+        return self.order.follows(r.pc, r.pc2) or self.order.follows(r.pc2, r.pc)
+
+    def _addresses(self, r: Report, names: Collection[tuple[int, str]]) -> bool:
+        """Whether the address of an access is computed from some values."""
+        if r.kind not in (*_ACCESSES, *_ENDS):
+            return False
+        both = (r.pc, r.pc2) if r.kind == c.RACE else (r.pc,)
+        read = {(self.image.owner[pc], x) for pc in both for x in addressed(self.image, pc)}
+        return not read.isdisjoint(names)
+
+    def _is_decided(self, cause: Report, r: Report, blocks: Collection[tuple[int, int]]) -> bool:
+        """Whether branches on the values of a report decide who comes to the place of another."""
+        if cause.kind == c.RACE and r.kind not in (*_AT_BARRIERS, *_ENDS, c.INVALID, c.UNINIT):
+            return False
+        both = r.kind == c.RACE or (r.kind in _AT_BARRIERS and r.kind != c.EARLY_EXIT)
+        at = self.flow.values.blocks
+        return any(at.get(pc) in blocks for pc in ((r.pc, r.pc2) if both else (r.pc,)))
+
+
+def _is_scalar(r: Report) -> bool:
+    """Whether a report is about a variable of one element."""
+    return r.target.space in ("shared", "global") and 0 < r.target.size <= _SCALAR_BYTES
+
+
+def _ends(r: Report, trap: Report, text: Callable[[int], str]) -> bool:
+    """Whether a trap is one that the compiler put behind an error that it has proven."""
+    proven = trap.kind == c.TRAPPED and not _OWN_TRAP.search(text(trap.line))
+    return proven and r.kind in (c.INVALID, *_UNSET)
+
+
+def _strays(stray: Report, race: Report) -> bool:
+    """Whether an access of a race leaves its array elsewhere: there it meets others' elements."""
+    if stray.kind != c.INVALID or race.kind != c.RACE:
+        return False
+    return stray.target.name == race.target.name and stray.pc in (race.pc, race.pc2)

@@ -1,0 +1,58 @@
+"""Make one list of the findings of a run, and of those of both variants."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from grader.launch import Finding
+
+
+def fold(findings: Iterable[Finding]) -> tuple[Finding, ...]:
+    """Fold findings of the same kind, place, partner and variable into one with their sum.
+
+    One between two blocks is shown rather than one within a block, where a barrier would do. Errors
+    come first, causes before what follows from them.
+    """
+    kept: dict[object, Finding] = {}
+    for f in findings:
+        partner = (f.other.line, f.other.access) if f.other else None
+        key = (f.kind, f.severity, f.line, partner, f.variable, f.hazard, f.access, f.space)
+        old = kept.get(key)
+        shown = f if old is None or (_is_across(f) and not _is_across(old)) else old
+        if old is not None:
+            follows = min(old.follows, f.follows)
+            shown = replace(shown, count=old.count + f.count, follows=follows)
+        kept[key] = shown
+    rank = {"error": 0, "warning": 1, "info": 2}
+    return tuple(sorted(kept.values(), key=lambda f: (rank[f.severity], f.follows, f.line)))
+
+
+def _is_across(f: Finding) -> bool:
+    return f.other is not None and f.other.block != f.block
+
+
+def merge_findings(debug: tuple[Finding, ...], other: tuple[Finding, ...]) -> tuple[Finding, ...]:
+    """The debug variant's findings, and those that only the other variant has.
+
+    Where the debug variant names the variable that a line accesses, the other knows no more. The
+    compiler puts a trap without a line where it proves such an error.
+    """
+    known = {(f.kind, f.severity, f.variable) for f in debug}
+    named = {(f.kind, f.line) for f in debug if f.variable}
+    if any(f.severity == "error" for f in debug):
+        named.add(("launch-failure", 0))
+    new = (f for f in other if (f.kind, f.severity, f.variable) not in known)
+    kept = [f for f in new if f.variable or (f.kind, f.line) not in named]
+    return debug + tuple(_after(debug, f) for f in kept)
+
+
+def _after(debug: tuple[Finding, ...], f: Finding) -> Finding:
+    """A finding that only the other variant has: what is unset there has another value.
+
+    A launch that it alone ends early is no cause of an error that both have.
+    """
+    kinds = {known.kind for known in debug if known.severity == "error"}
+    unset = "uninitialized-read" in kinds and f.kind != "uninitialized-read"
+    follows = unset or (bool(kinds) and f.kind == "launch-failure")
+    return replace(f, follows=f.follows + 1) if follows else f

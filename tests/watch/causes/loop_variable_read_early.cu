@@ -1,0 +1,18 @@
+// launch: {"kernel": "k", "grid": [2, 1, 1], "block": [64, 1, 1], "shared": 0, "args": [["float32", 384], ["float32", 6, "out"], ["int32", 1, "zero"]]}
+// expect: race error line 12 hazard RAW variable job
+// expect: barrier-divergence error
+// expect: uninitialized-read error
+// expect: invalid-access error
+// first: race line 12 hazard RAW variable job
+extern "C" __global__ void k(const float *in, float *out, int *next) {
+  __shared__ int job;
+  __shared__ float s[64];
+  while (true) {
+    if (threadIdx.x == 0) job = atomicAdd(next, 1);
+    if (job >= 6) break;
+    s[threadIdx.x] = in[job * 64 + threadIdx.x];
+    __syncthreads();
+    if (threadIdx.x == 0) out[job] = s[0] + s[63];
+    __syncthreads();
+  }
+}

@@ -1,0 +1,13 @@
+// launch: {"kernel": "k", "grid": [2, 1, 1], "block": [64, 1, 1], "shared": 0, "args": [["float32", 384], ["float32", 384, "out"], ["int32", 1, "zero"]]}
+// expect: race error line 8 hazard WAR variable job
+// expect: barrier-divergence error
+// first: race line 8 hazard WAR variable job
+extern "C" __global__ void k(const float *in, float *out, int *next) {
+  __shared__ int job;
+  while (true) {
+    if (threadIdx.x == 0) job = atomicAdd(next, 1);
+    __syncthreads();
+    if (job >= 6) break;
+    out[job * 64 + threadIdx.x] = in[job * 64 + threadIdx.x];
+  }
+}
