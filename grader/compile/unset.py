@@ -50,7 +50,7 @@ def with_unset_variables(text: str, tree: Tree) -> str:
             continue
         if parent.kind in _HEADS:
             _move_out_of_head(declaration, types, edits)
-        elif (switch := _switch_around(declaration)) is not None:
+        elif (switch := _switch_around(parent, declaration.end)) is not None:
             _move_before_switch(declaration, switch, types, edits)
         else:
             edits.add_behind(declaration.end, _parted(declaration, types, edits))
@@ -172,29 +172,33 @@ def _parted(declaration: Node, types: ScalarTypes, edits: _Edits) -> list[str]:
     return behind + [s for k, s in apart.items() if k == len(commas)]
 
 
-def _switch_around(declaration: Node) -> Node | None:
-    """The `switch` with a label behind a declaration of its block; None where there is none."""
-    block = declaration.parent
+def _switch_around(block: Node | None, end: int) -> Node | None:
+    """The `switch` with a label behind a declaration in its block that ends there; else None."""
     while block is not None and block.kind == "case_statement":
         block = block.parent
     switch = block.parent if block is not None else None
     if block is None or switch is None or switch.kind != "switch_statement":
         return None
     labels = (node for node in block.named if node.kind == "case_statement")
-    return switch if any(label.start >= declaration.end for label in labels) else None
+    return switch if any(label.start >= end for label in labels) else None
+
+
+def _is_free(names: set[str], switch: Node, end: int) -> bool:
+    """Whether a `switch` uses none of these names up to an offset."""
+    between = switch.tree.data[switch.start : end].decode(errors="replace")
+    return names.isdisjoint(_WORD.findall(between))
 
 
 def _move_before_switch(declaration: Node, switch: Node, types: ScalarTypes, edits: _Edits) -> None:
     """Move a declaration that labels jump over; where its name means another variable, not."""
     statements = list(_statements(declaration, types))
     names = {declared(d)[0].text for d in _declarators(declaration)}
-    between = declaration.tree.data[switch.start : declaration.start].decode(errors="replace")
     if not statements or '"' in declaration.text:
         return
-    if not names.isdisjoint(_WORD.findall(between)):
+    if not _is_free(names, switch, declaration.start):
         edits.add_behind(declaration.end, statements)
         return
-    _move(declaration, switch, statements, edits)
+    _move(declaration.text, switch, statements, edits)
     edits.add(declaration.start, declaration.end, ";")
 
 
@@ -210,12 +214,12 @@ def _move_out_of_head(declaration: Node, types: ScalarTypes, edits: _Edits) -> N
         return
     is_loop = head.kind == "for_statement"
     if head.line == declaration.last_line and not (is_loop and edits.has_pragma(head.line)):
-        _move(declaration, head, statements, edits)
+        _move(declaration.text, head, statements, edits)
         edits.add(declaration.start, declaration.end, ";" if is_loop else "")
 
 
-def _move(declaration: Node, statement: Node, statements: list[str], edits: _Edits) -> None:
-    words = " ".join(declaration.text.split())
+def _move(declaration: str, statement: Node, statements: list[str], edits: _Edits) -> None:
+    words = " ".join(declaration.split())
     edits.add(statement.start, statement.start, f"{{ {words} {' '.join(statements)} ")
     edits.add(statement.end, statement.end, " }")
 
@@ -238,9 +242,20 @@ def _declare_by_macros(tree: Tree, types: ScalarTypes, edits: _Edits) -> None:
             inside = parse(code(f"void f() {{ {text}; }}"))
             expanded[text] = [d for d in inside.walk("declaration") if len([*d.ancestors]) == 4]
         site = Node(tree, bisect_right(tree.starts, use.start(1)) - 1)
-        if any(x.kind == "function_definition" for x in site.ancestors):
-            found = [s for d in expanded.get(text, ()) for s in _statements(d, types, site)]
+        own = expanded.get(text, ()) if _is_in_function(site) else ()
+        found = [s for d in own for s in _statements(d, types, site)]
+        declares = {declared(x)[0].text for d in own for x in _declarators(d)}
+        block = next((x for x in site.ancestors if x.kind in _BLOCKS), None)
+        switch = _switch_around(block, use.end()) if found else None
+        if switch is not None and _is_free(declares, switch, use.start()):
+            _move(use[0].decode(errors="replace"), switch, found, edits)
+            edits.add(use.start(), use.end(), ";")
+        elif found:
             edits.add(use.end(), use.end(), " " + " ".join(found))
+
+
+def _is_in_function(site: Node) -> bool:
+    return any(x.kind == "function_definition" for x in site.ancestors)
 
 
 def _expanded(macro: re.Match[str], given: list[str]) -> str:
