@@ -306,9 +306,8 @@ class Finding:
 
 
 WorkMeasure = Literal["nothing", "work", "sharing"]
-"""What is measured beside the usual counters: "work", the instructions of each thread; "sharing" also
-the bytes that threads read of other threads' shared memory and the distinct bytes of global memory
-that blocks access.
+"""What is measured beside the usual counters: "work", each thread's instructions; "sharing", also
+the bytes of shared memory that threads read of others, and distinct bytes of global memory.
 """
 
 
