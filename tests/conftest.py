@@ -18,8 +18,6 @@ import pytest
 
 from grader.__main__ import ALLOCATIONS
 
-pytest_plugins = ["tests.workers"]
-
 NO_GPU = "needs a GPU: there is no /dev/nvidia0"
 ALLOWED_REASON = "needs a GPU"
 

@@ -1,18 +1,17 @@
 """A pytest plugin: the processor time of the tests, by folder and file.
 
-    python -m pytest -p tests.processor_time -n 3
+    python -m pytest -p tests.processor_time -n 4 --dist loadfile
 
 Children that nobody waits for, or that are waited for in another PID namespace, are in no process's
 own account (getrusage). So each test process enters a control group of its own, which counts all
 that is started in it, of any user. It needs root, or a control group that is delegated.
 
 What runs while no test does (a server that ends late) counts for the next test of its process;
-finding the tests has a row of its own, as has what hands them out and shows their reports.
+finding the tests has a row of its own.
 """
 
 from __future__ import annotations
 
-import atexit
 import json
 import os
 from collections import defaultdict
@@ -64,23 +63,18 @@ class Account:
 class InProcess:
     """Measure the tests of one process."""
 
-    def __init__(self) -> None:
-        self._account = Account("main")
+    def __init__(self, config: pytest.Config) -> None:
+        self._config = config
+        self._account = Account(getattr(config, "workerinput", {}).get("workerid", "main"))
         self.finding = 0.0
-
-    @pytest.hookimpl(optionalhook=True)
-    def pytest_worker_begins(self, number: int) -> None:
-        self._account = Account(f"worker-{number}")
-        atexit.register(self._account.leave)
 
     def pytest_collection_finish(self) -> None:
         self.finding = self._account.since_last()
+        if hasattr(self._config, "workeroutput"):
+            self._config.workeroutput["finding"] = self.finding
 
-    def last(self) -> float:
-        """Leave the account; return the seconds of this process since tests were measured."""
-        seconds = self._account.since_last()
+    def pytest_unconfigure(self) -> None:
         self._account.leave()
-        return seconds
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_makereport(self, item: pytest.Item) -> Generator[None, Any, Any]:
@@ -92,15 +86,20 @@ class InProcess:
 class Table:
     """Collect what the processes measured, and print it."""
 
-    def __init__(self, own: InProcess) -> None:
-        self._own = own
+    def __init__(self) -> None:
         self._tests: dict[str, float] = defaultdict(float)
+        self._finding: list[float] = []
 
     def pytest_runtest_logreport(self, report: Any) -> None:
-        self._tests[report.nodeid] += getattr(report, "processor_time", 0.0)
+        self._tests[report.nodeid] += report.processor_time
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_testnodedown(self, node: Any) -> None:
+        self._finding.append(node.workeroutput.get("finding", 0.0))
 
     def pytest_terminal_summary(self, terminalreporter: Any, config: pytest.Config) -> None:
-        finding, reports = self._own.finding, self._own.last()
+        own = config.pluginmanager.get_plugin("processor-time")
+        finding = [*self._finding, *([own.finding] if own else [])]
         write = terminalreporter.write_line
         terminalreporter.section("processor time")
         files: dict[str, list[float]] = defaultdict(list)
@@ -109,10 +108,9 @@ class Table:
             file = name.partition("::")[0].removeprefix("tests/")
             files[file].append(seconds)
             folders[file.rpartition("/")[0].partition("/")[0] or "."].append(seconds)
-        total = sum(self._tests.values()) + finding + reports
+        total = sum(self._tests.values()) + sum(finding)
         write(f"{total:8.1f} s  everything")
-        write(f"{finding:8.1f} s  finding the tests")
-        write(f"{reports:8.1f} s  handing them out, and their reports")
+        write(f"{sum(finding):8.1f} s  finding the tests, in {len(finding)} processes")
         for group, most in ((folders, len(folders)), (files, MOST_FILES)):
             write("")
             for name, times in sorted(group.items(), key=lambda row: -sum(row[1]))[:most]:
@@ -126,6 +124,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    own = InProcess()
-    config.pluginmanager.register(own, "processor-time")
-    config.pluginmanager.register(Table(own), "processor-time-table")
+    is_controller = config.getoption("numprocesses", None) and not hasattr(config, "workerinput")
+    if not is_controller:
+        config.pluginmanager.register(InProcess(config), "processor-time")
+    if not hasattr(config, "workerinput"):
+        config.pluginmanager.register(Table(), "processor-time-table")

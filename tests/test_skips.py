@@ -41,8 +41,7 @@ def test_skip_fails_in_ci_unless_it_needs_a_gpu(
     pytester.makeconftest((FOLDER / "conftest.py").read_text())
     module = IN_A_MODULE.format(reason=reason) if whole_module else ""
     pytester.makepyfile(SUITE.format(module=module, reason=reason))
-    words = ("-p", "no:cacheprovider", "--disable-plugin-autoload")
-    outcome = pytester.runpytest_inprocess(*words).parseoutcomes()
+    outcome = pytester.runpytest_inprocess("-p", "no:cacheprovider").parseoutcomes()
     assert bool(outcome.get("failed") or outcome.get("errors")) is fails
     assert bool(outcome.get("skipped")) is not fails
 
