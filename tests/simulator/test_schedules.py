@@ -67,6 +67,55 @@ def test_output_that_does_not_depend_on_the_order_is_clean(source: bytes) -> Non
     assert findings(source) == ()
 
 
+SCRATCH = {
+    "tickets": b"""\
+extern "C" __global__ void last(int* scratch, int* out) {
+    if (threadIdx.x) return;
+    int at = atomicAdd(&scratch[0], 1);
+    scratch[1 + at] = blockIdx.x;
+    out[blockIdx.x] = blockIdx.x;
+}
+""",
+    "hash_slots": b"""\
+extern "C" __global__ void last(int* scratch, int* out) {
+    if (threadIdx.x) return;
+    int at = 5;
+    while (atomicCAS(&scratch[at], 0, 1 + (int)blockIdx.x)) ++at;
+    out[blockIdx.x] = atomicAdd(&scratch[at], 0) - 1;
+}
+""",
+    "lock_holder": b"""\
+extern "C" __global__ void last(int* scratch, int* out) {
+    if (threadIdx.x) return;
+    while (atomicCAS(&scratch[0], 0, 1)) {}
+    __threadfence();
+    scratch[1] = blockIdx.x;
+    out[blockIdx.x] = scratch[1];
+    __threadfence();
+    atomicExch(&scratch[0], 0);
+}
+""",
+    "queue_of_warps": b"""\
+extern "C" __global__ void last(int* scratch, int* out) {
+    if (threadIdx.x % 32 == 0) scratch[1 + atomicAdd(&scratch[0], 1)] = threadIdx.x;
+    if (threadIdx.x == 0) out[blockIdx.x] = blockIdx.x;
+}
+""",
+}
+
+
+@pytest.mark.parametrize("is_output", [False, True])
+@pytest.mark.parametrize("source", SCRATCH.values(), ids=SCRATCH)
+def test_only_outputs_must_not_depend_on_the_order(source: bytes, is_output: bool) -> None:
+    """The order of a queue, of locks or of a hash table's slots is nobody's result."""
+    scratch = Array("scratch", (128,), "int32", np.zeros(128, np.int32), is_output)
+    launch = Launch(
+        "last", (16, 1, 1), (128, 1, 1), (scratch, Array("out", (16,), "int32", None, True))
+    )
+    (trace,) = simulate(compile_source(source, "last.cu"), [launch], schedules=6)
+    assert [f.variable for f in trace.findings] == ["scratch"] * is_output
+
+
 def test_atomic_rounding_is_only_an_info() -> None:
     (finding,) = findings(ROUNDING, "float32", schedules=12)
     assert finding.severity == "info"
