@@ -188,3 +188,82 @@ extern "C" __global__ void looked_at_then_stored(int *lock, int *count) {
     return;
   }
 }
+
+// kernel turn_not_below grid 5 block 32
+// inout ticket uint32 = [0, 0] -> [5, 5]
+// inout sum int32 = [0] -> [5]
+extern "C" __global__ void turn_not_below(unsigned *ticket, int *sum) {
+  volatile unsigned *serving = ticket + 1;
+  if (threadIdx.x) return;
+  unsigned mine = atomicAdd(ticket, 1);
+  while (*serving < mine) {}
+  __threadfence();
+  *sum += 1;
+  __threadfence();
+  *serving = *serving + 1;
+}
+
+// kernel turn_by_difference grid 5 block 32
+// inout ticket uint32 = [0xfffffffe, 0xfffffffe] -> [3, 3]
+// inout sum int32 = [0] -> [5]
+extern "C" __global__ void turn_by_difference(unsigned *ticket, int *sum) {
+  volatile unsigned *serving = ticket + 1;
+  if (threadIdx.x) return;
+  unsigned mine = atomicAdd(ticket, 1);
+  while ((int)(*serving - mine) < 0) {}
+  __threadfence();
+  *sum += 1;
+  __threadfence();
+  *serving = *serving + 1;
+}
+
+// kernel turn_of_64_bits grid 5 block 32
+// inout ticket uint64 = [0, 0] -> [5, 5]
+// inout sum int32 = [0] -> [5]
+extern "C" __global__ void turn_of_64_bits(unsigned long long *ticket, int *sum) {
+  volatile unsigned long long *serving = ticket + 1;
+  if (threadIdx.x) return;
+  unsigned long long mine = atomicAdd(ticket, 1ull);
+  while (!(*serving >= mine)) __nanosleep(20);
+  __threadfence();
+  *sum += 1;
+  __threadfence();
+  *serving = *serving + 1;
+}
+
+// kernel turn_of_blocks_in_order grid 6 block 64
+// inout turn int32 = [0] -> [6]
+// inout log int32 = np.zeros(6) -> np.arange(6)
+extern "C" __global__ void turn_of_blocks_in_order(volatile int *turn, int *log) {
+  if (threadIdx.x == 0) {
+    while ((int)blockIdx.x > *turn) {}
+    __threadfence();
+  }
+  __syncthreads();
+  if (threadIdx.x == 63) log[*turn] = blockIdx.x;
+  __syncthreads();
+  if (threadIdx.x == 0) {
+    __threadfence();
+    *turn = *turn + 1;
+  }
+}
+
+// kernel turn_of_warps grid 1 block 128
+// out y int32 = np.repeat(np.arange(1, 5), 32)
+extern "C" __global__ void turn_of_warps(int *y) {
+  __shared__ volatile int turn;
+  __shared__ int count;
+  int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+  if (threadIdx.x == 0) { turn = 0; count = 0; }
+  __syncthreads();
+  if (lane == 0) {
+    while (turn <= warp - 1) {}
+    __threadfence_block();
+    count += 1;
+  }
+  y[threadIdx.x] = __shfl_sync(~0u, lane == 0 ? count : 0, 0);
+  if (lane == 0) {
+    __threadfence_block();
+    turn = turn + 1;
+  }
+}

@@ -74,6 +74,7 @@ def _atomic(op: str, target: str, operands: list[str], o: Operands) -> list[Insn
     return [Insn(name, d, ref, o.source(b, width), c, e, add, size, 1, at, width, flag, mode)]
 
 
+BY_SIZE = frozenset(("lt", "le", "gt", "ge", "lo", "ls", "hi", "hs", "ltu", "leu", "gtu", "geu"))
 STRONG_READS = frozenset(("volatile", "relaxed", "acquire", "mmio"))
 _EFFECTS = {"st", "red", "bar", "barrier", "call", "cp"}
 """What a loop that only waits does not contain."""
@@ -84,8 +85,8 @@ def strong_roles(f: Function, functions: Mapping[str, Function]) -> dict[int, in
 
     Returns the flags DATA_READ and WAITING of instructions by their index in the body. A load
     waits when a loop without other effects repeats it until its value allows to leave; it has both
-    flags when that is one value alone, as the turn of a ticket lock. The optimizer takes the first
-    round out of such a loop: that load waits too.
+    flags when that is one value alone, or what is not below or above one, as the turn of a ticket
+    lock. The optimizer takes the first round out of such a loop: that load waits too.
     """
     waiting: dict[tuple[str, Location], int] = {}
     roles = _roles(f, functions, waiting)
@@ -106,7 +107,7 @@ def _roles(
         values, stores = _reached(f, at, users)
         way = _loop(f, at, functions)
         if any(f.body[k].guard and f.body[k].guard[0] in values for k in way):  # type: ignore[index]
-            roles[at] = WAITING | (DATA_READ if _leaves_at_one_value(f, way, values) else 0)
+            roles[at] = WAITING | (DATA_READ if _awaits_turn(f, way, values) else 0)
             waiting[i.op, i.location] = roles[at]
         elif (i.op, i.location) in waiting and any(
             x.guard and x.guard[0] in values for x in f.body
@@ -118,15 +119,15 @@ def _roles(
     return roles
 
 
-def _leaves_at_one_value(f: Function, way: list[int], values: Container[str]) -> bool:
-    """Whether a loop, its instructions from the last on, goes on while what it loads differs."""
+def _awaits_turn(f: Function, way: list[int], values: Container[str]) -> bool:
+    """Whether a loop, its instructions from the last on, waits for one value or for its size."""
     follows = dict(zip([*way[1:], way[0]], way, strict=True))
     decided = [at for at in way if (f.body[at].guard or "?")[0] in values]
-    return bool(decided) and all(_goes_on_while_unequal(f, at, follows[at], way) for at in decided)
+    return bool(decided) and all(_goes_on_unless_equal(f, at, follows[at], way) for at in decided)
 
 
-def _goes_on_while_unequal(f: Function, at: int, then: int, way: list[int]) -> bool:
-    """Whether a guarded instruction leads to `then` where a comparison found two values unequal."""
+def _goes_on_unless_equal(f: Function, at: int, then: int, way: list[int]) -> bool:
+    """Whether a guard leads to `then` where two integers differ, or one is smaller."""
     name, negated = f.body[at].guard or ("", False)
     goes_on_if = (then != at + 1) != negated
     while True:
@@ -137,7 +138,8 @@ def _goes_on_while_unequal(f: Function, at: int, then: int, way: list[int]) -> b
         if parts[0] != "not":
             break
         name, goes_on_if = made[0].operands[1], not goes_on_if
-    return parts[:2] == ["setp", "ne" if goes_on_if else "eq"] and parts[-1][0] in "usb"
+    unequal = ["setp", "ne" if goes_on_if else "eq"]
+    return parts[-1][0] in "usb" and (parts[:2] == unequal or parts[1] in BY_SIZE)
 
 
 def users_of(f: Function) -> dict[str, list[int]]:

@@ -24,6 +24,7 @@ from grader.simulator.decode.dataflow import access_head, is_sum, sources, targe
 from grader.simulator.decode.memory import DATA_READ, HAS_CHECKS, HAS_UPDATES, RELAXED
 from grader.simulator.decode.operands import address_or_none
 from grader.simulator.decode.sync import (
+    BY_SIZE,
     STRONG_READS,
     callee_of,
     has_fences,
@@ -48,7 +49,6 @@ WRITES = (WRITE | MERGE | BEST) << USED_SHIFT
 _COMPUTES = re.compile("(add|sub|mul|mad|fma|div|rem|abs|neg|xor|not|shl|shr|lg2|ex2|sqrt)$")
 _KEEPS = re.compile("(mov|cvt|cvta|and|or|min|max|lop3|bfe|bfi|prmt|shf)$")
 """Operations that change nothing when they are repeated, as of `v | bit`."""
-_BY_SIZE = frozenset(("lt", "le", "gt", "ge", "lo", "ls", "hi", "hs", "ltu", "leu", "gtu", "geu"))
 _MOVES = ("mov", "cvta")
 
 
@@ -168,7 +168,7 @@ class _Accesses:
             for at in self.users.get(name, ()):
                 i = self.f.body[at]
                 parts = i.op.split(".")
-                if parts[0] == "setp" and parts[1:2] and parts[1] in _BY_SIZE and wanted[:1] == "%":
+                if parts[0] == "setp" and parts[1:2] and parts[1] in BY_SIZE and wanted[:1] == "%":
                     others = [self.place(x) for x in sources(i) if x not in made]
                     out |= {at} if wanted in others else set()
         return out

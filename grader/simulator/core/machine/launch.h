@@ -78,7 +78,7 @@ struct Insn {
 /* In the flag of a load, store or atomic. */
 enum { SIGNED_LOAD = 1, VOLATILE = 2, ACQUIRE = 4, RELEASE = 8, RELAXED = 16, SCOPE_CTA = 32,
        DATA_READ = 64,  /* of a strong load: its value is stored; of a store: it stores such a value */
-       WAITING = 128, /* a loop repeats the load until its value allows to leave; with DATA_READ: one value */
+       WAITING = 128, /* a loop repeats the load until its value allows to leave; with DATA_READ: one value, or by size */
        FOLLOWED = 64 }; /* of a weak load: whether what it loads is defined is found out at its use */
 enum { NONCOHERENT = SCOPE_CTA }; /* of a load that is not strong: ld.global.nc */
 /* In `used` of an instruction that reads a place for an update, or ends one: watch/updates.c. */

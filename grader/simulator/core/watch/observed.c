@@ -28,7 +28,7 @@ static bool observed(const Visit *v, const Node *n) {
 }
 
 /* Whether an access in a list precedes this one and read or wrote the value or a newer one; `one`: a read
- * that waited for one value. */
+ * that waited for one value, or for its size. */
 static bool any_of_value(const Visit *v, u32 list, u32 version, bool one) {
   const Ledger *g = ledger_of(v->w->worker);
   for (u32 at = list; at; at = g->node[at - 1].next) {

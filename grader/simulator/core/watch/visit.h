@@ -42,7 +42,8 @@ static inline bool awaits_store(const Visit *v, const Node *n) {
          is_waiting(read) && write & VOLATILE && n->at == v->at && n->size == v->size;
 }
 
-/* Whether a load's value is data, or is waited for; `one`: until it is one value alone. */
+/* Whether a load's value is data, or is waited for; `one`: until it is one value alone, or by
+ * its size. */
 static inline bool is_data(u32 flag) { return (flag & (DATA_READ | WAITING)) == DATA_READ; }
 static inline bool awaits_one(u32 flag) { return (flag & (DATA_READ | WAITING)) == (DATA_READ | WAITING); }
 

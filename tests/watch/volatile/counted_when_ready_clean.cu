@@ -1,0 +1,8 @@
+// launch: {"kernel": "k", "grid": [1, 1, 1], "block": [128, 1, 1], "shared": 0, "args": [["int32", 1, "zero"]]}
+// expect: clean
+extern "C" __global__ void k(volatile int *n) {
+  if (threadIdx.x == 96) { *n = 1; __threadfence(); }
+  if (threadIdx.x % 32 != 1) return;
+  while (*n < 1 + threadIdx.x / 32) { }
+  *n = *n + 1;
+}
