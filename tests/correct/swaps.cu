@@ -1,5 +1,7 @@
 // Loops of compare-and-swaps. A plain read that only begins such a loop is right: a stale value makes the
 // first swap fail. Where anything else depends on the value that was read plainly, it is a race.
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
 
 __device__ double add_double(double *where, double v) {
   unsigned long long *bits = (unsigned long long *)where, old = *bits, seen;
@@ -153,4 +155,117 @@ extern "C" __global__ void another_thread_stores(int *y) {
   if (threadIdx.x + blockIdx.x == 0) y[0] = 5;
   int old = *y, seen;
   do { seen = old; old = atomicCAS(y, seen, seen + 1); } while (seen != old);
+}
+
+// kernel count_of_16_bits grid 2 block 64
+// inout y uint16 = [7] -> [135]
+extern "C" __global__ void count_of_16_bits(unsigned short *y) {
+  unsigned short old = *y, assumed;
+  do {
+    assumed = old;
+    old = atomicCAS(y, assumed, (unsigned short)(assumed + 1));
+  } while (assumed != old);
+}
+
+__device__ __half add_half(__half *where, __half v) {
+  unsigned short *bits = reinterpret_cast<unsigned short *>(where), old = *bits, assumed;
+  do {
+    assumed = old;
+    old = atomicCAS(bits, assumed, __half_as_ushort(__hadd(__ushort_as_half(assumed), v)));
+  } while (assumed != old);
+  return __ushort_as_half(old);
+}
+// kernel sum_of_halves grid 2 block 64
+// inout y float16 = np.zeros(4) -> [32, 32, 32, 32]
+extern "C" __global__ void sum_of_halves(__half *y) { add_half(y + threadIdx.x % 4, __float2half(1.0f)); }
+
+// kernel largest_half grid 2 block 64
+// in x float16 = rng.normal(size=128)
+// inout y float16 = [-100] -> [x.max()]
+extern "C" __global__ void largest_half(const __half *x, __half *y) {
+  __half v = x[blockIdx.x * 64 + threadIdx.x], old = *y;
+  unsigned short assumed, seen = __half_as_ushort(old);
+  do {
+    assumed = seen;
+    seen = atomicCAS((unsigned short *)y, assumed, __half_as_ushort(__hmax(v, __ushort_as_half(assumed))));
+  } while (assumed != seen);
+}
+
+// kernel sum_of_bfloats grid 2 block 64
+// inout y uint16 = [0] -> [0x4300]
+extern "C" __global__ void sum_of_bfloats(__nv_bfloat16 *y) {
+  unsigned short *bits = (unsigned short *)y, old = *bits, assumed;
+  do {
+    assumed = old;
+    __nv_bfloat16 next = __hadd(__ushort_as_bfloat16(assumed), __float2bfloat16(1.0f));
+    old = atomicCAS(bits, assumed, __bfloat16_as_ushort(next));
+  } while (assumed != old);
+}
+
+// kernel signed_of_16_bits grid 2 block 64
+// inout y int16 = [-64] -> [64]
+extern "C" __global__ void signed_of_16_bits(short *y) {
+  short old = y[0], assumed;
+  do {
+    assumed = old;
+    old = (short)atomicCAS((unsigned short *)y, (unsigned short)assumed, (unsigned short)(assumed + 1));
+  } while (assumed != old);
+}
+
+// kernel bits_of_64 grid 2 block 64
+// inout y uint64 = [0, 0] -> [2**64 - 1, 0]
+extern "C" __global__ void bits_of_64(unsigned long long *y) {
+  unsigned long long old = y[0], assumed;
+  do {
+    assumed = old;
+    old = atomicCAS(y, assumed, assumed | 1ull << threadIdx.x);
+  } while (assumed != old);
+}
+
+// kernel shorts_in_shared grid 1 block 64
+// out y uint32 = [64 * 3, 64]
+extern "C" __global__ void shorts_in_shared(unsigned *y) {
+  __shared__ unsigned short sums[2];
+  if (threadIdx.x < 2) sums[threadIdx.x] = 0;
+  __syncthreads();
+  for (int k = 0; k < 2; ++k) {
+    unsigned short old = sums[k], assumed;
+    do {
+      assumed = old;
+      old = atomicCAS(&sums[k], assumed, (unsigned short)(assumed + (k ? 1 : 3)));
+    } while (old != assumed);
+  }
+  __syncthreads();
+  if (threadIdx.x < 2) y[threadIdx.x] = sums[threadIdx.x];
+}
+
+// kernel short_stored_too grid 2 block 64
+// inout y uint16 = [0] -> _
+// inout z uint16 = np.zeros(128) -> _
+extern "C" __global__ void short_stored_too(unsigned short *y, unsigned short *z) {
+  unsigned short old = *y, assumed;  // <- race
+  z[blockIdx.x * 64 + threadIdx.x] = old;
+  do {
+    assumed = old;
+    old = atomicCAS(y, assumed, (unsigned short)(assumed + 1));  // <- race
+  } while (assumed != old);
+}
+
+// Swaps the low half of what was read: the rest of it is not compared.
+// kernel half_of_what_was_read grid 2 block 64
+// inout y uint32 = [0] -> _
+extern "C" __global__ void half_of_what_was_read(unsigned *y) {
+  unsigned old = *y, assumed;  // <- race
+  do {
+    assumed = old;
+    old = atomicCAS((unsigned short *)y, (unsigned short)assumed, (unsigned short)(assumed + 1));  // <- race
+  } while ((unsigned short)assumed != (unsigned short)old);
+}
+
+// kernel half_tried_once grid 2 block 64
+// inout y float16 = [0] -> _
+extern "C" __global__ void half_tried_once(__half *y) {
+  unsigned short *bits = (unsigned short *)y, old = *bits;  // <- race
+  __half next = __hadd(__ushort_as_half(old), __float2half(1.0f));
+  atomicCAS(bits, old, __half_as_ushort(next));  // <- race
 }
