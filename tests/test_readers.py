@@ -242,6 +242,7 @@ ELSEWHERE = {
     "gpu/functions.py:kernel_of": "passes a kernel's name to the driver",
     "gpu/functions.py:get_function": "passes a kernel's name to the driver",
     "simulator/ptx/parser.py:moved_to": "called by parse",
+    "simulator/ptx/operands.py:assembly_barriers": "called by parse",
     "simulator/ptx/operands.py:operands_of": "called by parse",
     "simulator/ptx/operands.py:number_or": "called by parse",
     "simulator/ptx/operands.py:variable": "called by parse",
@@ -309,6 +310,7 @@ def test_every_package_of_readers_is_on_the_page() -> None:
 
 PTX_TEXTS = {
     "blank lines": ("//\n", "\n"),
+    "inline assembly": ("", "// begin inline asm\nbar.sync {};\n"),
     "kernels": ("", ".visible .entry k{}(\n.param .u32 a\n)\n[\nret;\n]\n"),
     "globals in a comment": ("/*", ".global \n"),
     "globals": ("", ".global .align 4 .b8 a{}[4];\n"),

@@ -331,3 +331,67 @@ extern "C" __global__ void asm_blocks(const int *a, int *o) {
   o[threadIdx.x] = r;
   asm volatile("griddepcontrol.launch_dependents; griddepcontrol.wait; nanosleep.u32 10*2; cp.async.bulk.prefetch.L2.global [%0], 128;" :: "l"(a) : "memory");
 }
+
+// bar.sync 0 at several places: PTX asks the lanes of a warp to execute one of them, not the block's warps.
+// kernel bar_in_both_branches grid 2 block 64
+// in x int32 = np.arange(64)
+// out y int32 = np.tile(np.arange(64)[::-1] + 1, 2)
+extern "C" __global__ void bar_in_both_branches(const int *x, int *y) {
+  __shared__ int s[64];
+  s[threadIdx.x] = x[threadIdx.x];
+  int v;
+  if (threadIdx.x < 32) {
+    asm volatile("bar.sync 0;" ::: "memory");
+    v = s[63 - threadIdx.x];
+  } else {
+    asm volatile("bar.sync 0;" ::: "memory");
+    v = s[63 - threadIdx.x] * 1;
+  }
+  y[blockIdx.x * 64 + threadIdx.x] = v + 1;
+}
+
+// kernel bar_by_role grid 1 block 128
+// out y int32 = np.arange(128) * 3
+extern "C" __global__ void bar_by_role(int *y) {
+  __shared__ int s[128];
+  int warp = threadIdx.x / 32;
+  for (int round = 0; round < 3; ++round) {
+    switch (warp) {
+      case 0:
+        for (int k = threadIdx.x; k < 128; k += 32) s[k] = k * (round + 1);
+        asm volatile("barrier.sync.aligned 0;" ::: "memory");
+        break;
+      case 1: asm volatile("bar.sync 0;" ::: "memory"); break;
+      default: asm volatile("bar.cta.sync 0;" ::: "memory");
+    }
+    y[threadIdx.x] = s[threadIdx.x];
+    asm volatile("bar.sync 0;" ::: "memory");
+  }
+}
+
+// kernel bar_red_by_role grid 1 block 64
+// out y int32 = np.full(64, 48)
+extern "C" __global__ void bar_red_by_role(int *y) {
+  int count, mine = threadIdx.x % 4 != 0;
+  if (threadIdx.x < 32)
+    asm volatile("{ .reg .pred p; setp.ne.s32 p, %1, 0; bar.red.popc.u32 %0, 0, p; }" : "=r"(count) : "r"(mine));
+  else
+    asm volatile("{ .reg .pred p; setp.ne.s32 p, %1, 0; bar.red.popc.u32 %0, 0, p; }" : "=r"(count) : "r"(mine));
+  y[threadIdx.x] = count;
+}
+
+__device__ __forceinline__ void block_barrier() { asm volatile("bar.sync 0;" ::: "memory"); }
+// kernel bar_in_a_function grid 1 block 96
+// out y int32 = np.arange(96)[::-1]
+extern "C" __global__ void bar_in_a_function(int *y) {
+  __shared__ int s[96];
+  if (threadIdx.x / 32 == 1) {
+    s[threadIdx.x] = threadIdx.x;
+    block_barrier();
+  } else {
+    int v = threadIdx.x;
+    s[v] = v;
+    block_barrier();
+  }
+  y[threadIdx.x] = s[95 - threadIdx.x];
+}

@@ -17,7 +17,7 @@ from grader.simulator.ptx.operands import variable
 
 FALL, BRANCH, TABLE, RETURN, EXIT, TRAP, BARRIER, WARPSYNC, CALL = range(9)
 SYNC, ARRIVE, RED_POPC, RED_AND, RED_OR = range(5)
-ALIGNED, COUNTED, NEGATED = 8, 16, 32
+ALIGNED, COUNTED, NEGATED, OF_BLOCK = 8, 16, 32, 64
 ORDERS, ORDERS_IN_LIBRARY = 1, 2
 """The flag of a warp barrier that orders memory accesses: bar.warp.sync does, shfl does not."""
 
@@ -161,7 +161,7 @@ def _barrier(i: Instruction, o: Operands) -> End | None:
     parts = i.op.split(".")
     if "warp" in parts:
         return End(WARPSYNC, a=o.source(i.operands[0], 4), flag=ORDERS)
-    aligned = ALIGNED if parts[0] == "bar" or "aligned" in parts else 0
+    aligned = ALIGNED | OF_BLOCK if parts[0] == "bar" else ALIGNED * ("aligned" in parts)
     if "red" in parts:
         return _reduction(i, parts, aligned, o)
     if parts[1] == "cluster":  # of one block: its arrival is checked by the wait

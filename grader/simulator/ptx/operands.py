@@ -17,6 +17,8 @@ from math import prod
 from grader.simulator.ptx.constants import NotConstant, bits_of, evaluate, float_bits
 from grader.simulator.ptx.model import TYPE_BYTES, PtxError, Variable
 
+_ASSEMBLY = re.compile(r"// (begin|end) inline asm\b")
+_BAR = re.compile(r"(?<![\w$%.])bar\.(?!warp\b)")
 _OPERAND = re.compile(r"\s*+(\{[^}]*\}|\[[^\]]*\]|\([^)]*\)|[^,{}\[\]()]+)\s*(?:,|$)")
 _PLAIN = re.compile(
     r"!?\s*[$%A-Za-z_][$%\w]*(?:\s*\|\s*[$%A-Za-z_][$%\w]*)?|-?(?:0|[1-9]\d*)|0[xX][0-9a-fA-F]+"
@@ -37,6 +39,19 @@ _AXES = {"x": "x", "y": "y", "z": "z", "w": "w", "r": "x", "g": "y", "b": "z", "
 
 _SPECIAL_VECTOR = re.compile(r"%(?:n?tid|n?ctaid|n?clusterid|cluster_n?ctaid)")
 """The special registers that are vectors; their fourth element is 0."""
+
+
+def assembly_barriers(text: str) -> str:
+    """Write each `bar` of inline assembly as `barrier.aligned`, which PTX defines it to be.
+
+    So `bar` is left for CUDA's functions alone, as __syncthreads(), whose rule is stricter: all
+    threads of the block execute one call, not those of a warp.
+    """
+    parts = _ASSEMBLY.split(text)
+    for at in range(2, len(parts), 2):
+        if parts[at - 1] == "begin":
+            parts[at] = _BAR.sub("barrier.aligned.", parts[at])
+    return "".join(parts[::2])
 
 
 def operands_of(text: str) -> Iterator[str]:

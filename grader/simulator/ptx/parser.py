@@ -22,6 +22,7 @@ from grader.simulator.ptx.model import (
 )
 from grader.simulator.ptx.operands import (
     Vectors,
+    assembly_barriers,
     element,
     folded,
     operands_of,
@@ -96,7 +97,7 @@ def parse(text: str) -> Module:
     if len(text) > MAX_TEXT:
         raise PtxError(f"more than {MAX_TEXT >> 20} MiB of PTX")
     try:
-        return _module(_COMMENT.sub(lambda m: m.group(1) or " ", text))
+        return _module(_COMMENT.sub(lambda m: m.group(1) or " ", assembly_barriers(text)))
     except (ValueError, IndexError, OverflowError) as error:
         raise PtxError(f"cannot parse {error}") from error
 

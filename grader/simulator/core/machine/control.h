@@ -46,7 +46,8 @@ bool leap(Worker *k);
 
 /* barrier.c. In the kind of a Wait at a barrier, and in the flag of its basic block: */
 enum { BAR_SYNC = 0, BAR_ARRIVE = 1, BAR_RED_POPC = 2, BAR_RED_AND = 3, BAR_RED_OR = 4, BAR_KIND = 7,
-       BAR_ALIGNED = 8, BAR_COUNTED = 16, BAR_NEGATED = 32 };
+       BAR_ALIGNED = 8, BAR_COUNTED = 16, BAR_NEGATED = 32,
+       BAR_OF_BLOCK = 64 }; /* CUDA's own, as __syncthreads(): all threads of the block execute one call */
 void arrive(Warp *w, const BasicBlock *b, u32 frame);
 void arrive_in_warp(Warp *w, const BasicBlock *b, u32 frame);
 bool release_barriers(Cta *c);

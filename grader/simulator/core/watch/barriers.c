@@ -18,8 +18,8 @@ static void reset(Cta *c) { memset(passed_of(c), 0, c->warps * sizeof(Passed)); 
 static void discard(Cta *c) { free(passed_of(c)); }
 
 /* Where threads wait: the first wait, and the first one elsewhere, NULL if there is none; whether one of
- * them names a count. */
-typedef struct { const Wait *first, *other; u32 thread, other_thread; bool counted; } Places;
+ * them names a count, or is CUDA's own. */
+typedef struct { const Wait *first, *other; u32 thread, other_thread; bool counted, of_block; } Places;
 
 static void report_divergence(Cta *c, u32 kind, Places p) {
   const Wait *other = p.other ? p.other : p.first;
@@ -37,6 +37,7 @@ static Places places_at(const Cta *c, u32 id) {
       const Wait *x = &c->warp[k].wait[n];
       if (!leaves_barrier(x, id)) continue;
       p.counted |= x->want != 0;
+      p.of_block |= (x->kind & BAR_OF_BLOCK) != 0;
       if (!p.first) {
         p.first = x;
         p.thread = first_thread(&c->warp[k], x);
@@ -103,7 +104,8 @@ static void check_counts(Cta *c, u32 id, const Wait *first) {
                              .extra = other ? second : threads});
 }
 
-/* An aligned barrier that lanes of one warp execute at different places. Warps may do so at one that counts. */
+/* An aligned barrier that lanes of one warp execute at different places. Warps may do so at one that counts,
+ * and by inline assembly. */
 static void check_aligned(Cta *c, u32 id) {
   for (u32 k = 0; k < c->warps; k++) {
     const Warp *w = &c->warp[k];
@@ -121,15 +123,17 @@ static void check_aligned(Cta *c, u32 id) {
   }
 }
 
-/* Barriers that count their threads may be executed at different places, or by some threads alone. */
+/* Barriers that count their threads may be executed at different places, or by some threads alone; those of
+ * inline assembly at different places. */
 static void check_completed(Cta *c, u32 id, bool full) {
   (void)full;
   Places p = places_at(c, id);
   u32 alive = 0;
   if (p.counted) check_counts(c, id, p.first);
-  if (p.counted) check_aligned(c, id);
+  bool apart = !p.first->want && p.other && p.of_block && p.first->kind & BAR_ALIGNED;
+  if (p.counted || (p.other && !apart)) check_aligned(c, id);
   for (u32 k = 0; k < c->warps; k++) alive += (u32)__builtin_popcount(live_lanes(&c->warp[k]));
-  if (!p.first->want && p.other && p.first->kind & BAR_ALIGNED) report_divergence(c, DIVERGENCE, p);
+  if (apart) report_divergence(c, DIVERGENCE, p);
   if (!p.first->want && alive < c->nthreads) report_early_exit(c, p.first->pc);
   note_passed(c, id);
 }
