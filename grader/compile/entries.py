@@ -26,7 +26,7 @@ _ENTRY = re.compile(
 _PARAM = re.compile(
     r"\.param\s+(?:\.align\s+(?P<align>\d{1,4})\s+)?\.[a-z]+(?P<bits>\d{1,4})\b[^\[]*?(?:\[(?P<count>\d{1,18})\])?\s*$"
 )
-_EAST_CONST = re.compile(r"^(?P<base>[^*&]*?) (?P<cv>const volatile|const|volatile)(?=[*&]|$)")
+_EAST_CONST = re.compile(r"^(?P<base>[^*&]*?) (?P<cv>const volatile|const|volatile)(?=[*&]|$| \()")
 _CONSTANT = re.compile(
     r"\.const\s+(?:\.align\s+\d+\s+)?\.[a-z](\d{1,4})\s+[\w$]+(?:\[(\d{1,18})\])?"
 )
@@ -194,7 +194,8 @@ def _name_and_types(demangled: str) -> tuple[str, tuple[str, ...] | None]:
 
 def _const_first(demangled: str) -> str:
     """The type "float const*" in the usual order: "const float*"."""
-    return _EAST_CONST.sub(r"\g<cv> \g<base>", demangled)
+    usual = _EAST_CONST.sub(r"\g<cv> \g<base>", demangled)
+    return usual.replace(" (*) [", "(*)[").replace("] [", "][")
 
 
 def _by_name(declared: tuple[Declaration, ...]) -> dict[tuple[str, int | None], Declaration]:

@@ -240,21 +240,26 @@ def _name(declarator: Node | None, head: list[Node]) -> Node | None:
 def _parameter(parameter: Node) -> tuple[str, str]:
     """A parameter's (type, name).
 
-    The type is its text without name, default value and brackets, plus a star for each dimension of
-    an array.
+    The type is its text without name and default value. An array is a pointer to its elements: of
+    `int a[][4]` it is "int(*)[4]", as of `int (*a)[4]`.
     """
     name = _declared_name(parameter)
     skipped = [(name.start, name.end)] if name else []
-    has_value, arrays = parameter.part("default_value") is not None, 0
+    has_value, arrays = parameter.part("default_value") is not None, list[tuple[int, int]]()
     for node in parameter.walk():
         if node.kind == "=" and has_value:
             skipped.append((node.start, parameter.end))
         elif node.kind == "[" and node.parent and node.parent.kind.endswith("array_declarator"):
-            skipped.append((node.start, node.parent.end))
-            arrays += 1
+            arrays.append((node.start, node.parent.end))
         elif node.is_leaf and node.text in _DROPPED:
             skipped.append((node.start, node.end))
-    return _spaced(_without(parameter, skipped) + "*" * arrays), name.text if name else ""
+    text = _spaced(_without(parameter, [*skipped, *arrays]))
+    data = parameter.tree.data
+    extents = [data[start:end].decode(errors="replace") for start, end in sorted(arrays)]
+    if extents and not text.endswith(")"):
+        text, extents = text + ("(*)" if extents[1:] else "*"), extents[1:]
+    text = text.replace(" (", "(") if extents else text
+    return text + "".join(extents), name.text if name else ""
 
 
 def _declared_name(parameter: Node) -> Node | None:

@@ -24,8 +24,16 @@ class Parameter:
 
     @property
     def is_pointer(self) -> bool:
-        """Whether its type is a pointer."""
-        return self.type.rstrip().endswith("*")
+        """Whether its type is a pointer, also one to arrays: "float(*)[4]"."""
+        return self.type.rstrip().endswith("*") or "(*" in self.type.rpartition(")[")[0]
+
+    @property
+    def declaration(self) -> str:
+        """Its type and name as a student would write them."""
+        before, pointer, extents = self.type.partition("(*)")
+        if pointer:
+            return f"{before} (*{self.name}){extents}"
+        return f"{self.type} {self.name}".strip()
 
 
 @dataclass(frozen=True)
@@ -49,7 +57,7 @@ class Kernel:
     @property
     def signature(self) -> str:
         """Its declaration as a student would write it."""
-        inside = ", ".join(f"{p.type} {p.name}".strip() for p in self.parameters)
+        inside = ", ".join(p.declaration for p in self.parameters)
         return f"__global__ void {self.name}({inside})"
 
 

@@ -275,7 +275,7 @@ def _builtin(base: str) -> bool:
 def _shape(text: str) -> tuple[str, int]:
     """(element type in its canonical spelling, number of pointers and array dimensions)."""
     stars = text.count("*") + text.count("&") + text.count("[")
-    words = re.sub(r"\[[^\]]*\]|[*&]|\b(?:const|volatile|struct|enum|__restrict__)\b", " ", text)
+    words = re.sub(r"\[[^\]]*\]|[*&()]|\b(?:const|volatile|struct|enum|__restrict__)\b", " ", text)
     base = " ".join(words.split()).removeprefix("std::").removeprefix("::")
     return _SPELLINGS.get(base, base), stars
 

@@ -52,7 +52,8 @@ def element_type(c_type: str) -> str | None:
 
     None for a type that is not a plain number, such as a struct or a vector.
     """
-    words = [word for word in c_type.replace("*", " ").split() if word not in _QUALIFIERS]
+    of = c_type.partition("(*)[")[0].replace("*", " ")
+    words = [word for word in of.split() if word not in _QUALIFIERS]
     unsigned = "unsigned" in words
     words = [word for word in words if word != "unsigned"]
     if len(words) > 1 and words[-1] == "int":
@@ -73,7 +74,8 @@ def is_compatible(c_type: str, dtype: str) -> bool:
     if name is None:
         return True
     wanted, given = np.dtype(name), np.dtype(dtype)
-    return wanted.itemsize == given.itemsize and (wanted.kind == "f") == (given.kind == "f")
+    kinds = [kind if kind in "fc" else "i" for kind in (wanted.kind, given.kind)]
+    return wanted.itemsize == given.itemsize and kinds[0] == kinds[1]
 
 
 OBJECT_TYPES = ("cudaTextureObject_t", "cudaSurfaceObject_t")

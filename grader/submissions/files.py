@@ -58,7 +58,7 @@ _PYTHON = re.compile(rb"^(?:import \w+|from \w[\w.]* import |def \w+\(.*\):|prin
 _HTML = re.compile(rb"\s{0,99}<(?:!doctype html|html)", re.IGNORECASE)
 
 DTYPES = ("bool", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64",
-          "float16", "float32", "float64")  # fmt: skip
+          "float16", "float32", "float64", "complex64", "complex128")  # fmt: skip
 """The dtypes that an argument may have."""
 
 _MAGIC = npy.MAGIC_PREFIX

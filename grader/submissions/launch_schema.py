@@ -19,6 +19,7 @@ from pydantic import (
 
 Dtype = Literal["bool", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64",
                 "float16", "float32", "float64"]  # fmt: skip
+ArrayDtype = Dtype | Literal["complex64", "complex128"]
 Extent = Annotated[StrictInt, Field(ge=0, lt=1 << 32)]
 
 
@@ -51,7 +52,7 @@ class Strict(BaseModel):
 class OutModel(Strict):
     """An array that is allocated and starts uninitialized."""
 
-    dtype: Dtype
+    dtype: ArrayDtype
     shape: tuple[Extent, ...] = Field(max_length=8)
 
 

@@ -22,6 +22,8 @@ MATCHING = [
     'extern "C" __global__ void matmul(const float* A, float* C, int n) {}',
     "__global__ void matmul(const float* __restrict__ A, float* __restrict__ C, const int n) {}",
     "__global__ void matmul(float *x, float y[], unsigned m) {}",
+    "__global__ void matmul(const float x[16], float y[], int m) {}",
+    'extern "C" __global__ void matmul(float x[16], float y[2], int m) {}',
     "__global__ void __launch_bounds__(256) matmul(float const * a, float* b, int32_t c) {}",
     "typedef float real; __global__ void matmul(const real* A, real* C, int n) {}",
     '#define real float\nextern "C" __global__ void matmul(const real* A, real* C, int n) {}',
@@ -66,6 +68,16 @@ MISMATCHED = [
         'extern "C" __global__ void matmul(float* A, float** C, int n) {}',
         1,
         "parameter 2, `C`: it is `float**` and must be `float*`",
+    ),
+    (
+        "__global__ void matmul(float* A, float C[][4], int n) {}",
+        1,
+        "parameter 2, `C`: it is `float(*)[4]` and must be `float*`",
+    ),
+    (
+        'extern "C" __global__ void matmul(float* A, float (*C)[4], int n) {}',
+        1,
+        "parameter 2, `C`: it is `float(*)[4]` and must be `float*`",
     ),
     (
         'extern "C" __global__ void matmul(float* A, size_t c, int n) {}',

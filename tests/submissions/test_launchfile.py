@@ -44,7 +44,7 @@ def write(folder: Path, text: str = GOOD) -> Path:
     np.save(folder / "a.npy", np.arange(6, dtype=np.float32).reshape(2, 3))
     np.save(folder / "b.npy", np.asfortranarray(np.arange(6, dtype=">i4").reshape(2, 3)))
     np.save(folder / "pickled.npy", np.array([{}], dtype=object), allow_pickle=True)
-    np.save(folder / "complex.npy", np.zeros(2, np.complex64))
+    np.save(folder / "wide.npy", np.zeros(2, np.clongdouble))
     np.save(folder / "items.npy", np.zeros(3, ITEM))
     np.save(folder / "odd.npy", np.zeros(3, [("name", "S8")]))
     np.save(folder / "half.npy", np.array([[True, False, True], [False, False, True]]))
@@ -128,7 +128,8 @@ BROKEN = [
     ("empty file", "{in: a.npy}", "{in: empty.npy}", "6: args.0.in", "not a .npy file", ""),
     ("npz", "{in: a.npy}", "{in: zipped.npy}", "6: args.0.in", "not a .npy file", ""),
     ("pickled", "{in: a.npy}", "{in: pickled.npy}", "6: args.0.in", "never loaded", "plain"),
-    ("complex", "{in: a.npy}", "{in: complex.npy}", "6: args.0.in", "dtype complex64", "float32"),
+    ("too wide", "{in: a.npy}", "{in: wide.npy}", "6: args.0.in", "dtype complex256", "float32"),
+    ("complex value", "dtype: int32", "dtype: complex64", "9: args.3.dtype", "'float64'", ""),
     ("cut short", "{in: a.npy}", "{in: short.npy}", "6: args.0.in", "a damaged .npy", ""),
     ("huge file", "{in: a.npy}", "{in: huge.npy}", "6: args.0.in", "more than 1024 MiB", ""),
     ("huge out", "[2, 3]", "[200000, 300000]", "8: args.2.out.shape", "more than 1024 MiB", ""),
@@ -212,6 +213,8 @@ def test_array_of_any_shape_is_read(tmp_path: Path, shape: tuple[int, ...]) -> N
         ("uint8_t*", "uint8"),
         ("size_t", "uint64"),
         ("bool", "bool"),
+        ("int(*)[8]", "int32"),
+        ("const unsigned char(*)[2][3]", "uint8"),
         ("float4*", None),
         ("struct Point*", None),
         ("void*", None),
@@ -230,6 +233,12 @@ def test_c_type_has_its_dtype(c_type: str, dtype: str | None) -> None:
         ("int*", "float32", False),
         ("float*", "float64", False),
         ("float4*", "float32", True),
+        ("float4(*)[4]", "float32", True),
+        ("float(*)[4]", "float32", True),
+        ("float(*)[4]", "int32", False),
+        ("cuFloatComplex*", "complex64", True),
+        ("double*", "complex64", False),
+        ("long long*", "complex64", False),
     ],
 )
 def test_compatible_dtypes(c_type: str, dtype: str, good: bool) -> None:
@@ -304,6 +313,34 @@ def test_element_without_a_value_is_reported(tmp_path: Path) -> None:
     (found,) = trace.findings
     assert (found.kind, found.severity, found.variable) == ("uninitialized-read", "error", "part")
     assert "part[4]" in found.message and found.thread == (4, 0, 0)
+
+
+ARRAYS = b"""#include <cuComplex.h>
+%s __global__ void arrays(const int (*m)[3], cuFloatComplex z[], cuDoubleComplex w[1][2],
+                           int* p[4]) {
+  int i = threadIdx.x;
+  z[i] = make_cuFloatComplex(m[i / 3][i %% 3], z[i].y + 1);
+  if (i < 2) w[0][i] = make_cuDoubleComplex(i, -i);
+}
+"""
+
+
+@pytest.mark.parametrize("linkage", [b"", b'extern "C"'])
+def test_parameters_that_are_arrays_are_pointers(tmp_path: Path, linkage: bytes) -> None:
+    """Also complex numbers, for which CUDA has structures of two."""
+    np.save(tmp_path / "z.npy", np.arange(6, dtype=np.complex64) * 1j)
+    out = "{out: {dtype: complex128, shape: [2]}}"
+    args = f"args: [{{in: b.npy}}, {{inout: z.npy}}, {out}, {{pointer: null}}]"
+    launch_file = read_launch(write(tmp_path, f"grid: [1]\nblock: [6]\n{args}\n"))
+    program = compile_source(ARRAYS % linkage, "arrays.cu")
+    kernel = program.kernels[0]
+    assert [p.is_pointer for p in kernel.parameters] == [True] * 4
+    assert "(const int (*m)[3], " in kernel.signature
+    check_arguments(kernel, launch_file)
+    (trace,) = simulate(program, [launch_of(kernel, launch_file)])
+    assert trace.findings == ()
+    assert trace.outputs[1].tolist() == [i + (i + 1) * 1j for i in range(6)]
+    assert trace.outputs[2].tolist() == [0, 1 - 1j]
 
 
 KERNEL = Kernel(
