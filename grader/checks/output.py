@@ -139,7 +139,10 @@ def _message_tail(m: Mismatch, cause: Cause | None) -> str:
 
 def _default_fix(missing: int) -> str:
     if missing:
-        return "let a thread store every element: check the index and the guard"
+        return (
+            "let a thread store every element, and set all members of what it stores: check the "
+            "index and the guard"
+        )
     return "compute one of these elements by hand and follow its thread through the kernel"
 
 

@@ -9,6 +9,9 @@ from grader import dataclass
 from grader.compile.preprocessor import line_of
 from grader.launch import Finding, Resources
 
+SHAPE = "_shape_"
+"""The end of the names of pointers that the debug build has for variables' types: see shapes.py."""
+
 
 @dataclass(frozen=True)
 class Parameter:

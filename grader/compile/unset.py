@@ -9,6 +9,8 @@ iteration of a loop that the variable is declared in.
 No statement can stand behind a declaration that a `switch` jumps over, or in the parentheses of an
 `if`, `switch` or `for`: it moves before that statement, with braces around both. `int x = x + 1;`
 becomes a declaration, the `asm` statement, and an assignment. No line end moves.
+
+The text also gets pointers to the types of shared variables: see shapes.py.
 """
 
 from __future__ import annotations
@@ -21,6 +23,7 @@ from dataclasses import field
 from grader import dataclass
 from grader.compile.preprocessor import code, source_offsets
 from grader.compile.scalar_types import STORED, ScalarTypes, declared
+from grader.compile.shapes import shape_pointers
 from grader.compile.syntax import Node, Tree, parse
 
 _NO_STATEMENTS = re.compile(
@@ -55,6 +58,9 @@ def with_unset_variables(text: str, tree: Tree) -> str:
         else:
             edits.add_behind(declaration.end, _parted(declaration, types, edits))
     _declare_by_macros(tree, types, edits)
+    for declaration, pointers in shape_pointers(tree):
+        if _switch_around(declaration.parent, declaration.end) is None:
+            edits.add_behind(declaration.end, pointers)
     return edits.applied()
 
 

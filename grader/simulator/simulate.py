@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from grader import dataclass
 from grader.compile.launch_limits import launch_bounds_error, launch_error, theoretical_occupancy
 from grader.compile.program import Kernel, Program
-from grader.launch import Array, Arrays, Finding, Launch, Trace, WorkMeasure, unpack_launches
+from grader.launch import Arrays, Finding, Launch, Trace, WorkMeasure, unpack_launches
 from grader.simulator.core.bindings import (
     COUNT_DISTINCT,
     COUNT_FOREIGN,
@@ -40,6 +40,7 @@ from grader.simulator.diagnose.findings import Explainer
 from grader.simulator.diagnose.merging import merge_findings
 from grader.simulator.exchange import pack_traces, too_large, too_much_static, unpack_program
 from grader.simulator.other_orders import OldRun, OtherOrders, Runs
+from grader.simulator.outputs import Unset, left_behind, unset_members
 from grader.simulator.ptx.model import Location, Module, PtxError, TooLarge
 from grader.simulator.ptx.parser import parse
 from grader.simulator.ptx.ptxas import assembled
@@ -150,6 +151,7 @@ class _Simulation:
         self.kernel = program.kernel(launch.kernel)
         self.steps: list[int] = []  # of each variant in the usual order
         self.may_be_old = False  # whether loads might have given old values in another order
+        self.unset: Unset = {}
 
     def left(self) -> Limits:
         """What the next run may take."""
@@ -198,7 +200,8 @@ class _Simulation:
             )
         self.usual = raw
         machine = variants[-1].machine
-        return _trace(program, kernel, launch, machine, raw, findings, explainer.code.line_of)
+        lines = explainer.code.line_of
+        return _trace(program, kernel, launch, machine, raw, findings, lines, self.unset)
 
     def explainer(self, variant: Variant, raw: Raw) -> Explainer:
         """What explains the reports of a run of a variant."""
@@ -223,6 +226,8 @@ class _Simulation:
             self.may_be_old |= bool(old.any())
             raw = replace(raw, reports=raw.reports[~old])
             self.steps += [] if limits.schedule else [raw.steps]
+            if not (variant.counts or limits.schedule) and raw.ended:
+                self.unset = unset_members(raw, image, self.kernel)
             explainer = self.explainer(variant, raw)
             counts = synchronizations(image, raw)
             debug = debug or counts
@@ -332,24 +337,9 @@ def _trace(
     raw: Raw,
     findings: tuple[Finding, ...],
     lines: list[int],
+    unset: Unset,
 ) -> Trace:
-    outputs: dict[int, NDArray[Any]] = {}
-    unwritten: dict[int, NDArray[np.bool_]] = {}
-    for b in raw.buffers:
-        if b.argument is None:
-            continue
-        array = launch.args[b.argument]
-        if not isinstance(array, Array) or not array.read_back:
-            continue
-        outputs[b.argument] = b.data.view(array.dtype).reshape(array.shape)
-        if not b.initialized:
-            item = np.dtype(array.dtype).itemsize
-            holes = (
-                b.unwritten(raw.global_shift).reshape(-1, item).any(axis=1)
-                if b.data.nbytes
-                else np.zeros(0, bool)
-            )
-            unwritten[b.argument] = np.asarray(holes).reshape(array.shape)
+    outputs, unwritten = left_behind(launch, raw, unset)
     resources = replace(
         kernel.resources,
         theoretical_occupancy=theoretical_occupancy(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pytest
 
 from grader.compile.source import compile_source
@@ -117,19 +119,23 @@ st.u32 [d],1; }
 def test_decoding_accesses_to_parts_of_local_variables_is_linear() -> None:
     text = compile_source(LOCAL, "k.cu").debug_ptx
     at = text.index("ret;", text.index(".entry k("))
+    lines = 10 * ["s.body[n] = 1;"]
 
     def reader(text: str) -> object:
-        return decoded(text, definedness=True)
+        return decoded(text, definedness=True, lines=lines)
 
     one, short, long = (text[:at] + n * INDEXED + text[at:] for n in (1, 150, 150 * LONGER))
-    image = decode(parse(one), "k", core().known, definedness=True)
+    module = parse(one)
+    module.source = "\n".join(lines)
+    image = decode(module, "k", core().known, definedness=True)
     checks = [x.exec for b in image.functions[0].blocks for x in b.insns if x.exec[-5:] == "index"]
     assert checks == 2 * ["shadow_index"]
     assert_linear(reader, short, long)
 
 
-def decoded(text: str, *, definedness: bool) -> object:
+def decoded(text: str, *, definedness: bool, lines: Sequence[str] = ()) -> object:
     module = parse(text)
+    module.source = "\n".join(lines)
     contract(module)
     reduce_unused_atomics(module)
     merge_loads(module)

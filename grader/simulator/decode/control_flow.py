@@ -265,9 +265,12 @@ def _anonymous(text: str | None, what: str) -> list[Variable]:
 
 
 def parameter_frame(function: Function, *, shadows: bool = False) -> Frame:
-    """Place a function's inputs, then its results; the same for all functions of a signature."""
+    """Place a function's results, then its inputs; the same for all functions of a signature.
+
+    So what is called without its last inputs finds all others.
+    """
     frame = Frame(shadows=shadows)
-    for k, v in enumerate([*function.parameters, *function.results]):
+    for k, v in enumerate([*function.results, *function.parameters]):
         if v.space != "param":
             raise NotSimulated(f"parameters of {function.name} in registers")
         frame.add(v.name or f"_{k}", v.bytes, max(v.align, 1))

@@ -169,7 +169,7 @@ def decode(
     own = list(map(functions.__getitem__, names))
     variables = local_variables(module.sections) if definedness else None
     follows = definedness and any(map(followed_loads, own))
-    numbered = numbered_in(own, variables, module.source)
+    numbered = numbered_in(own, module, variables)
     use = Use(has_local(own), follows, numbered, subscripts_of(module, kernel))
     use = with_crossings(use, names, functions, module.variables) if definedness else use
     for number, name in enumerate(names):

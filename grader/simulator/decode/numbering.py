@@ -11,44 +11,26 @@ of an earlier round has another number than the present one.
 from __future__ import annotations
 
 import re
-from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field, replace
 
 from grader import dataclass
-from grader.simulator.decode.dataflow import targets
+from grader.simulator.decode.indexing import Indexing, Statics, indexings
 from grader.simulator.decode.instructions import Insn
 from grader.simulator.decode.lifetimes import BEGINS, ENDS, LIVES, Life, Marks, without_value
 from grader.simulator.decode.memory import GENERIC, base_of, space_of
-from grader.simulator.decode.operands import Operands, address_or_none, vector
+from grader.simulator.decode.operands import Operands, vector
+from grader.simulator.decode.overlaps import Copy, copies
 from grader.simulator.decode.parameters import COPY
-from grader.simulator.decode.stack import STORE, is_scalar
+from grader.simulator.decode.printed import printed_arguments
+from grader.simulator.decode.stack import STORE, is_scalar, scalar_copies
 from grader.simulator.decode.temporaries import temporaries
 from grader.simulator.ptx.debug_info import InnerArray, LocalVariable, LocalVariables
-from grader.simulator.ptx.model import TYPE_BYTES, Function, Instruction
+from grader.simulator.ptx.model import TYPE_BYTES, Function, Instruction, Module
 
-_NUMBER, _SIGNED = re.compile(r"\d{1,9}"), re.compile(r"-?\d{1,9}")
-_MOST_ADDED = 16
-"""What an address is followed through at most."""
+_NUMBER = re.compile(r"\d{1,9}")
 _MOST_VARIABLES, _VARIABLE_SHIFT = 63, 42
 """Numbers of variables, and where an address has them: see core/machine/launch.h."""
-
-
-@dataclass(frozen=True)
-class Indexing:
-    """An index of an array that is a member of a local variable, or a row.
-
-    Attributes:
-        register: the index in bytes, of 64 bits.
-        add: what is added to it.
-        bytes: what is accessed there.
-        array: the array.
-    """
-
-    register: str
-    add: int
-    bytes: int
-    array: InnerArray
 
 
 @dataclass(frozen=True)
@@ -82,8 +64,11 @@ class Numbered:
             and what they add: the number, too.
         made: by id, those of them whose result depends on the round, and of how many.
         marks: where variables of blocks begin and end.
-        indexings: by id, accesses at indices of arrays that are parts of these variables.
+        indexings: by id, accesses at indices of arrays that are parts of variables.
         arrays: these arrays, numbered.
+        printed: by id, calls of `printf` and what their arguments are: see printed.py.
+        whole: by id, stores of integers that have no padding.
+        copies: by id, loads of the loops of `memcpy`.
     """
 
     places: list[Place] = field(default_factory=list)
@@ -92,6 +77,9 @@ class Numbered:
     marks: Marks = field(default_factory=dict)
     indexings: dict[int, list[Indexing]] = field(default_factory=dict)
     arrays: dict[InnerArray, int] = field(default_factory=dict)
+    printed: dict[int, int] = field(default_factory=dict)
+    whole: set[int] = field(default_factory=set)
+    copies: dict[int, Copy] = field(default_factory=dict)
 
 
 def address_made(i: Instruction, rounds: int, o: Operands, pc: int) -> Insn:
@@ -99,27 +87,31 @@ def address_made(i: Instruction, rounds: int, o: Operands, pc: int) -> Insn:
     return Insn("shadow_round", o.register(i.operands[0], 8), count=rounds, pc=pc)
 
 
-def bound_checks(i: Instruction, o: Operands, own: Numbered) -> Iterator[Insn]:
-    """The checks that an access which may be to local memory stays in its variable, or in a part.
+def access_checks(i: Instruction, o: Operands, own: Numbered, *, local: bool) -> Iterator[Insn]:
+    """The checks that an access stays in its variable, and in the parts of one that it indexes.
 
     Args:
         i: the access.
         o: the operands of its function.
         own: the numbered variables of its function.
+        local: whether it may be to local memory.
     """
     parts = i.op.split(".")
     store = STORE * (parts[0] == "st")
-    values, where = i.operands[::-1] if store else i.operands
-    a, add, mode = base_of(o, where, GENERIC)
-    if space_of(parts) != GENERIC or mode != 8 or where.startswith("[%SP"):
-        return
-    size = TYPE_BYTES[parts[-1]] * len(vector(values))
-    yield Insn("shadow_object", a=a, imm=add, size=size, flag=store)
+    if local and space_of(parts) == GENERIC:
+        values, where = i.operands[::-1] if store else i.operands
+        a, add, mode = base_of(o, where, GENERIC)
+        if mode == 8 and not where.startswith("[%SP"):
+            size = TYPE_BYTES[parts[-1]] * len(vector(values))
+            yield Insn("shadow_object", a=a, imm=add, size=size, flag=store)
     for x in own.indexings.get(id(i), ()):
         limit, number = x.array.elements * x.array.stride, own.arrays[x.array]
         insn = Insn("shadow_index", a=o.source(x.register, 8), b=limit, c=number, imm=x.add)
-        insn.size, insn.flag = x.bytes, store
+        insn.size, insn.flag = x.bytes, x.flag
         yield insn
+    if (copy := own.copies.get(id(i))) is not None:
+        a, b, c, e = (o.source(x, 8) for x in (copy.to, copy.source, copy.bytes, copy.round))
+        yield Insn("shadow_overlap", a=a, b=b, c=c, e=e)
 
 
 @dataclass(frozen=True)
@@ -181,15 +173,11 @@ def _addressed(f: Function, variables: LocalVariables, source: str) -> _Addresse
     return found if found.places or found.temporaries else None
 
 
-def _numbered(
-    f: Function, found: _Addressed, variables: LocalVariables, before: int, rounds: int
-) -> Numbered:
+def _numbered(found: _Addressed, before: int, rounds: int) -> Numbered:
     """Number the variables of a function; none after the most of a function has a number.
 
     Args:
-        f: the function.
         found: its variables.
-        variables: the local variables of the module.
         before: how many numbers those of other functions have.
         rounds: how many numbers a variable of a loop's body has.
     """
@@ -207,16 +195,33 @@ def _numbered(
             numbered.displacements[id(i)] = first + (first_numbers[first] << _VARIABLE_SHIFT)
             if counts.get(first, 1) > 1:
                 numbered.made[id(i)] = counts[first]
-    known = {first: v for first, v in found.own.items() if first in first_numbers}
-    numbered.indexings.update(_indexings(f, known, variables) if known else ())
-    for indexing in numbered.indexings.values():
-        for x in indexing:
-            numbered.arrays.setdefault(x.array, len(numbered.arrays))
     return numbered
 
 
+def _add_expressions(
+    f: Function, numbered: Numbered, own: Mapping[int, LocalVariable], statics: Statics
+) -> bool:
+    """Add what a function's expressions do with variables, `printf` and `memcpy`, if anything.
+
+    Args:
+        f: the function.
+        numbered: what is added to.
+        own: its variables whose addresses it makes, by their first bytes.
+        statics: the variables of the module.
+    """
+    own = {first: v for first, v in own.items() if first in {p.first for p in numbered.places}}
+    numbered.indexings.update(() if f.library else indexings(f, own, statics))
+    for indexing in numbered.indexings.values():
+        for x in indexing:
+            numbered.arrays.setdefault(x.array, len(numbered.arrays))
+    numbered.printed.update(printed_arguments(f, statics.known))
+    numbered.whole.update(scalar_copies(f, statics))
+    numbered.copies.update(copies(f, statics.lines))
+    return any((numbered.indexings, numbered.printed, numbered.whole, numbered.copies))
+
+
 def numbered_in(
-    functions: Sequence[Function], variables: LocalVariables | None, source: str
+    functions: Sequence[Function], module: Module, variables: LocalVariables | None
 ) -> dict[str, Numbered]:
     """The numbered variables of the functions that have any, in this order.
 
@@ -226,6 +231,7 @@ def numbered_in(
     out, count = dict[str, Numbered](), 0
     if variables is None:
         return out
+    statics, source = Statics(module, variables), module.source
     found = {f.name: x for f in functions if (x := _addressed(f, variables, source)) is not None}
     for rounds in (4, 2, 1):
         total = sum(sum(x.numbers(rounds).values()) for x in found.values())
@@ -235,92 +241,11 @@ def numbered_in(
         for x in found.values():
             x.temporaries.clear()
     for f in functions:
-        if f.name in found:
-            numbered = _numbered(f, found[f.name], variables, count, rounds)
+        own = found.get(f.name)
+        numbered = _numbered(own, count, rounds) if own else Numbered()
+        if _add_expressions(f, numbered, own.own if own else {}, statics) or own:
+            if own is None:
+                numbered.marks.update(without_value(f, variables))
             out[f.name] = numbered
             count += len(numbered.places)
     return out
-
-
-def _indexings(
-    f: Function, own: Mapping[int, LocalVariable], variables: LocalVariables
-) -> Iterator[tuple[int, list[Indexing]]]:
-    """By id, the accesses whose own expression indexes a part of a variable.
-
-    Args:
-        f: the function.
-        own: its numbered variables by their first bytes.
-        variables: the local variables of the module.
-    """
-    written = defaultdict(list)
-    for i in f.body:
-        for name in targets(i):
-            written[name].append(i)
-    once = {name: by[0] for name, by in written.items() if len(by) == 1 and by[0].guard is None}
-    for i in f.body:
-        parts = i.op.split(".")
-        if parts[0] not in ("ld", "st") or len(i.operands) != 2 or "param" in parts:
-            continue
-        values, where = i.operands[::-1] if parts[0] == "st" else i.operands
-        base, last = address_or_none(where)
-        first, *added = _added(once, base) or [""]
-        if not first or (v := own.get(int(first))) is None:
-            continue
-        size = TYPE_BYTES.get(parts[-1], 0) * len(vector(values))
-        strides = [(more, _stride(once.get(more))) for more in added]
-        if found := list(_indexed(v, strides, (last, size), variables)):
-            yield id(i), found
-
-
-def _added(once: Mapping[str, Instruction], name: str) -> list[str] | None:
-    """What an expression adds to the frame's address, in turn; None for any other address."""
-    added: list[str] = []
-    while (by := once.get(name)) is not None and by.op in ("add.u64", "add.s64"):
-        if len(by.operands) != 3 or len(added) == _MOST_ADDED:
-            break
-        _, name, more = by.operands
-        added.append(more)
-        if name == "%SP":
-            return added[::-1] if _NUMBER.fullmatch(more) else None
-    return None
-
-
-def _stride(by: Instruction | None) -> int:
-    """The bytes that an index is multiplied by where it is made; 0 when not known."""
-    head, factor = (by.op.split(".")[0], by.operands[-1]) if by else ("", "")
-    if head == "cvt":
-        return 1
-    if head not in ("shl", "mul") or not _NUMBER.fullmatch(factor):
-        return 0
-    return 1 << min(int(factor), 30) if head == "shl" else int(factor)
-
-
-def _indexed(
-    v: LocalVariable,
-    added: list[tuple[str, int]],
-    access: tuple[int, int],
-    variables: LocalVariables,
-) -> Iterator[Indexing]:
-    """The indices of parts of a variable.
-
-    Args:
-        v: the variable.
-        added: what is added to its address, in turn: numbers, and registers with their strides.
-        access: the displacement and the bytes of the access.
-        variables: the local variables of the module.
-    """
-    of, offset, path = (v.type, 0), 0, v.name
-    found: list[tuple[str, InnerArray]] = []
-    for more, stride in added:
-        if _SIGNED.fullmatch(more):
-            offset += int(more)
-        elif stride and (array := variables.array(of, offset, stride, path)) is not None:
-            of, offset, path = array.element, 0, f"{array.path}[...]"
-            found.append((more, array))
-        else:
-            return
-    last, size = access
-    for k, (register, array) in enumerate(found, 1):
-        is_last = k == len(found)
-        if array.elements * array.stride < v.bytes:
-            yield Indexing(register, offset + last if is_last else 0, size, array)

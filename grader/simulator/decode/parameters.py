@@ -18,8 +18,9 @@ COPY = "_local"
 """How the names of the local copies end."""
 
 _NAME = re.compile(r"[$%A-Za-z_][$%\w@]*")
-_VARIADIC, _VARIADIC_ALIGN = "%VAParam", 8
-"""How PTX names the parameter that is `...`, and its alignment in bytes."""
+_PARAMETERS = re.compile(r"\.callprototype\s*(?:\(([^)]*)\))?\s*_\s*(?:\(([^)]*)\))?")
+_VARIADIC, _VARIADIC_ALIGN, _UNSIZED = "%VAParam", 8, "[]"
+"""How PTX names the parameter that is `...`, its alignment in bytes, and its size in prototypes."""
 
 
 def with_local_copies(functions: dict[str, Function], names: Sequence[str]) -> dict[str, Function]:
@@ -33,10 +34,13 @@ def with_local_copies(functions: dict[str, Function], names: Sequence[str]) -> d
         names: those that the kernel may call.
     """
     moved = dict(functions)
-    for name in names:
-        f = moved[name]
-        if not f.entry and any(v.name.startswith(_VARIADIC) for v in f.parameters):
-            moved |= _with_room(moved, names, name)
+    variadic = [n for n in names if not moved[n].entry and _is_variadic(moved[n].parameters)]
+    if variadic and any(moved[name].prototypes for name in names):
+        # any of them may be called through a pointer
+        moved |= _with_room(moved, names, variadic, f"{_VARIADIC}{COPY}")
+    else:
+        for name in variadic:
+            moved |= _with_room(moved, names, [name], f"{name}{COPY}")
     for name in names:
         f = moved[name]
         own = {v.name: v for v in f.parameters} if not f.entry else {}
@@ -46,31 +50,70 @@ def with_local_copies(functions: dict[str, Function], names: Sequence[str]) -> d
     return moved
 
 
+def _is_variadic(parameters: Sequence[Variable]) -> bool:
+    return any(v.name.startswith(_VARIADIC) for v in parameters)
+
+
+def _is_call(i: Instruction) -> bool:
+    return i.op.startswith("call") and len(i.operands) > 1
+
+
 def _with_room(
-    functions: Mapping[str, Function], names: Sequence[str], name: str
+    functions: Mapping[str, Function], names: Sequence[str], group: Sequence[str], nothing: str
 ) -> dict[str, Function]:
-    """A function with `...`, and its callers, with room for what the longest call passes."""
-    f, out, longest = functions[name], dict[str, Function](), 1
+    """Functions with `...`, and their callers, with room for what the longest call passes.
+
+    A call through a pointer may be one of any of them. One that passes nothing for `...` has the
+    prototype of a function without: it passes the room all the same.
+
+    Args:
+        functions: all functions by name.
+        names: those that the kernel may call.
+        group: the functions.
+        nothing: the variable of a caller that passes nothing.
+    """
+    out, longest = dict[str, Function](), 1
     passed = defaultdict[str, set[str]](set)
     for caller in names:
         for i in functions[caller].body:
-            if i.op.startswith("call") and name in i.operands[:2]:
-                at = i.operands.index(name) + 1
-                given = _NAME.findall(i.operands[at]) if at < len(i.operands) else []
-                if len(given) < len(f.parameters):  # the compiler passes nothing for nothing
-                    given.append(f"{name}{COPY}")
-                    i.operands[at:] = [f"({', '.join(given)})"]
-                passed[caller].add(given[-1])
+            target = next((x for x in i.operands[:2] if x in group), "") if _is_call(i) else ""
+            prototype = functions[caller].prototypes.get(i.operands[-1]) if _is_call(i) else None
+            if not target and prototype is None:
+                continue
+            at = 1 + i.operands[0].startswith("(")
+            has_values = at < len(i.operands) and i.operands[at].startswith("(")
+            given = _NAME.findall(i.operands[at]) if has_values else []
+            passes = len(given) == len(functions[target].parameters) if target else False
+            if not passes and _UNSIZED not in (prototype or "") and given[-1:] != [nothing]:
+                given.append(nothing)
+                i.operands[at : at + has_values] = [f"({', '.join(given)})"]
+            passed[caller].add(given[-1])
     for caller, own in passed.items():
         variables = functions[caller].variables
         longest = max([longest, *(v.bytes for v in variables if v.name in own)])
     for caller, own in passed.items():
-        others = [v for v in functions[caller].variables if v.name not in own]
+        f = functions[caller]
+        others = [v for v in f.variables if v.name not in own]
         enlarged = [Variable(x, "param", _VARIADIC_ALIGN, longest) for x in sorted(own)]
-        out[caller] = replace(functions[caller], variables=others + enlarged)
-    f = out.get(name, f)
-    parameters = [*f.parameters[:-1], replace(f.parameters[-1], bytes=longest)]
-    return out | {name: replace(f, parameters=parameters)}
+        sized = {label: _sized(text, longest) for label, text in f.prototypes.items()}
+        out[caller] = replace(f, variables=others + enlarged, prototypes=sized)
+    for name in group:
+        f = out.get(name, functions[name])
+        parameters = [*f.parameters[:-1], replace(f.parameters[-1], bytes=longest)]
+        out[name] = replace(f, parameters=parameters)
+    return out
+
+
+def _sized(prototype: str, size: int) -> str:
+    """A prototype with room for the values behind `...`."""
+    if _UNSIZED in prototype:
+        return prototype.replace(_UNSIZED, f"[{size}]")
+    room = f".param .align {_VARIADIC_ALIGN} .b8 _[{size}]"
+    match = _PARAMETERS.match(prototype)
+    if match is None or match[2] is None:
+        return f"{prototype.rstrip('; ')} ({room})"
+    inside = f"{match[2].strip()}, {room}" if match[2].strip() else room
+    return f"{prototype[: match.start(2)]}{inside}{prototype[match.end(2) :]}"
 
 
 def _with_copies(f: Function, taken: Sequence[Variable]) -> Function:

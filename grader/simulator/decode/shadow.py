@@ -46,14 +46,10 @@ from grader.simulator.decode.followed import (
 from grader.simulator.decode.instructions import Insn, make_insn, types_of
 from grader.simulator.decode.lifetimes import marked
 from grader.simulator.decode.memory import FOLLOWED, GENERIC, LOCAL, PARAM, base_of, space_of
-from grader.simulator.decode.numbering import address_made, bound_checks
+from grader.simulator.decode.numbering import access_checks, address_made
 from grader.simulator.decode.operands import Operands, address, vector
-from grader.simulator.decode.stack import (
-    is_watched,
-    printed_stores,
-    scalar_copies,
-    subscript_check,
-)
+from grader.simulator.decode.printed import printed_stores
+from grader.simulator.decode.stack import subscript_checks
 from grader.simulator.ptx.constants import integer
 from grader.simulator.ptx.debug_info import LocalVariables
 from grader.simulator.ptx.model import TYPE_BYTES, Function, Instruction
@@ -61,6 +57,7 @@ from grader.simulator.ptx.model import TYPE_BYTES, Function, Instruction
 _REGISTER = re.compile(r"[$%A-Za-z_][$%\w@]*")
 _GUARDED = frozenset(f"shadow_{n}" for n in ("load", "store", "stored", "take", "give", "bits"))
 _GUARDED |= frozenset(f"shadow_{n}" for n in ("pack", "unpack", "object", "index", "subscript"))
+_GUARDED |= {"shadow_overlap"}
 """The shadow instructions with guards of their own; the others have it among their operands."""
 
 _TABLE, _LEFT, _RIGHT, _RIGHT_SIGNED, _FIELD, _FIELD_SIGNED, _INSERT, _CONVERT = range(8)
@@ -145,8 +142,9 @@ class Shadows:
             shadowed.append(f.registers[name])
         self.scratch = self.allocate(bits=False)
         self.copies, self.using = copy_groups(f, self.at), using_stores(f)
-        self.numbered, self.own_variables = use.numbered, use.numbered_in(f)
-        self.using |= scalar_copies(f, variables)
+        self.own_variables = use.numbered_in(f)
+        self.checked = self.accesses if use.numbered else frozenset()
+        self.using |= self.own_variables.whole
         self.subscripts, self.printed = use.subscripts, printed_stores(f, variables)
         self.marks = use.marks_of(f, variables)
 
@@ -161,10 +159,8 @@ class Shadows:
         written, moves = [n for n in targets(i) if n in self.at], id(i) in self.moves
         used = [] if moves else [n for n in dict.fromkeys(sources(i)) if n in self.at]
         insns = list(self.checks(i, used))
-        if id(i) in self.accesses and self.numbered:
-            insns += bound_checks(i, self.o, self.own_variables)
-        if self.subscripts and is_watched(i, self.subscripts):
-            insns.append(subscript_check(i))
+        insns += access_checks(i, self.o, self.own_variables, local=id(i) in self.checked)
+        insns += subscript_checks(i, self.subscripts)
         if id(i) in self.accesses or id(i) in self.from_memory:
             insns += self.local_access(i)
         elif id(i) in self.handed:
@@ -176,12 +172,15 @@ class Shadows:
 
     def around(self, i: Instruction, insns: list[Insn], pc: int) -> list[Insn]:
         """The machine instructions of `i`, with the shadow instructions that run after it."""
+        own = self.own_variables
         for insn in insns:
-            if (place := self.own_variables.displacements.get(id(i))) is not None:
+            if (place := own.displacements.get(id(i))) is not None:
                 insn.b = self.o.source(str(place), 8)
             if id(i) in self.followed and insn.exec.startswith("ld"):
                 insn.flag |= FOLLOWED
-        if (made := self.own_variables.made.get(id(i))) is not None:
+            if insn.exec == "call_vprintf" and (known := own.printed.get(id(i))) is not None:
+                insn.imm, insn.flag = known, 1
+        if (made := own.made.get(id(i))) is not None:
             insns.append(address_made(i, made, self.o, pc))
         parts = i.op.split(".")
         if parts[0] != "st" or len(i.operands) != 2 or space_of(parts) in (PARAM, LOCAL):

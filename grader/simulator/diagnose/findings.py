@@ -41,6 +41,7 @@ from grader.simulator.diagnose.copies import (
     without_proxy_fence,
 )
 from grader.simulator.diagnose.kernel_code import kernel_code, signed_parameter_hint, tile_size_hint
+from grader.simulator.diagnose.library_calls import LIBRARY_FINDINGS, with_text_hint
 from grader.simulator.diagnose.mbarriers import mbarrier_finding
 from grader.simulator.diagnose.merging import fold
 from grader.simulator.diagnose.messages import (
@@ -73,6 +74,10 @@ from grader.simulator.diagnose.variables import Shape, initialized_declaration
 from grader.simulator.ptx.model import plain_name
 from grader.simulator.ptx.source_map import is_copy
 
+_FINDINGS: dict[int, Callable[[Report], Finding]] = {
+    c.LOST_UPDATE: lost_update_finding, c.OLD_VALUE: old_value_finding,
+    c.UNDEFINED: undefined_finding, c.MBARRIER: mbarrier_finding, **LIBRARY_FINDINGS,
+}  # fmt: skip
 SPACE_NAMES = {GLOBAL: "global", SHARED: "shared", LOCAL: "local"}
 
 
@@ -105,7 +110,7 @@ class Explainer:
         reports = without_library_races(reports, self.image, self.raw.shared.offset(RESERVED))
         reports = [r for r in reports if not (r.kind == c.LOST_UPDATE and self._stores_for(r.pc))]
         reports = [r for r in reports if not is_legal_ptx(self.image, r)]
-        reports = self.code.without_flat_uses(reports)
+        reports = self.code.without_doubles(reports)
         reports = without_library_copies(reports, self._text)
         if any(r.kind in (c.DIVERGENCE, c.DEADLOCK, c.WARP_STUCK) for r in reports):
             # released from such a barrier, threads miss others too
@@ -274,19 +279,14 @@ class Explainer:
     def _finding(self, r: Report) -> Finding:
         if r.kind == c.RACE:
             r, finding = self._race_finding(r)
-        elif r.kind == c.LOST_UPDATE:
-            finding = lost_update_finding(r)
-        elif r.kind == c.OLD_VALUE:
-            finding = old_value_finding(r)
+        elif (finding_of := _FINDINGS.get(r.kind)) is not None:
+            finding = finding_of(r)
         elif r.has(IMAGE_OBJECT):
             finding = object_finding(r, self.launch)
         elif r.kind in (c.INVALID, c.UNINIT, c.STACK):
             in_loop = self.code.order.in_loop(r.pc)
             finding = memory_finding(r, in_loop=in_loop, sign_hint=self.sign_hint)
-        elif r.kind == c.UNDEFINED:
-            finding = undefined_finding(r)
-        elif r.kind == c.MBARRIER:
-            finding = mbarrier_finding(r)
+            finding = with_text_hint(finding, self.image.instructions, r.pc)
         elif r.kind in BARRIER_KINDS:
             kernel, tree = self.launch.kernel, self.code.variables.tree
             finding = barrier_finding(r, returned=may_have_returned(r, kernel, tree))

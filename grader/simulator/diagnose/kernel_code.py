@@ -21,6 +21,7 @@ from grader.simulator.decode.stack import local_variables
 from grader.simulator.diagnose.confirmation import Confirmation
 from grader.simulator.diagnose.places import Branches
 from grader.simulator.diagnose.races import (
+    ATOMIC,
     INNER_ARRAY,
     KNOWN_OUTSIDE,
     ProgramOrder,
@@ -39,8 +40,6 @@ from grader.simulator.ptx.debug_info import LocalVariable, LocalVariables
 if TYPE_CHECKING:
     from grader.compile.syntax import Node, Tree
 
-_MOST_LETTERS = 1000
-"""Of a line, the letters that are searched for the index of an array."""
 RECENT = 4
 """Images and sources that are remembered: two variants of the kernels of a lab that has two."""
 
@@ -205,49 +204,19 @@ class KernelCode:
         extent = f"{array.elements} elements of {array.stride} bytes"
         hint = f"That is another part of `{root}`. Compare the index with the size of {last}."
         element = f"{array.path}[{offset // array.stride}]"
-        return Target("local", array.path, element, extent, offset, size, hint)
+        return Target(array.space, array.path, element, extent, offset, size, hint)
 
-    def without_flat_uses(self, reports: Sequence[Report]) -> list[Report]:
-        """Leave out reports of members and rows that lines use as parts of one flat array.
-
-        Also those of an access that leaves the whole variable, which has a report of its own.
-        """
+    def without_doubles(self, reports: Sequence[Report]) -> list[Report]:
+        """Leave out reports of members and rows by accesses that leave the whole variable."""
         if any(r.has(KNOWN_OUTSIDE) for r in reports):
             reports = with_known_subscripts(reports, self.image, self.variables)
         outside = [r for r in reports if r.kind == c.INVALID and not r.has(INNER_ARRAY)]
-        beyond = {r.pc for r in outside}
+        beyond, lines = {r.pc for r in outside}, {r.line for r in outside}
 
         def stays(r: Report) -> bool:
-            text = "".join(self.lines[r.line - 1 : r.line])[:_MOST_LETTERS]
-            return r.pc not in beyond and indexes(text, r.target.name)
+            return r.pc not in beyond and not (r.has(ATOMIC) and r.line in lines)
 
         return [r for r in reports if not r.has(INNER_ARRAY) or r.has(KNOWN_OUTSIDE) or stays(r)]
-
-
-def indexes(text: str, path: str) -> bool:
-    """Whether a line indexes an array of a variable, and takes no address of an element.
-
-    Args:
-        text: the line.
-        path: the array, such as `s.body` or `m[...]`.
-    """
-    *_, (name, rows) = re.findall(r"(\w+)((?:\[[^]]*\])*)", path)
-    for match in re.finditer(rf"(?<!\w){name}\s*(?=\[)", text):
-        around = re.search(r"(?<!&)&[\w.>\[\]()\s-]*$", text[: match.start()])
-        if around is None and _indices(text[match.end() :]) > rows.count("["):
-            return True
-    return False
-
-
-def _indices(text: str) -> int:
-    """How many indices in brackets a text begins with."""
-    count = depth = 0
-    for letter in text:
-        depth += (letter == "[") - (letter == "]")
-        count += letter == "]" and depth == 0
-        if depth == 0 and letter not in "] ":
-            break
-    return count
 
 
 @lru_cache(maxsize=RECENT)

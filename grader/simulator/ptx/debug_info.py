@@ -8,6 +8,7 @@ the labels around its code, and its file and line. What is not understood has no
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from math import prod
@@ -17,23 +18,30 @@ from grader.simulator.ptx.debug_entries import (
     ARRAY,
     MEMBER,
     PARAMETER,
-    RANGE,
     UNION,
     VARIABLE,
     Entry,
     LocationLists,
     entries_of,
 )
+from grader.simulator.ptx.debug_types import (
+    AGGREGATES,
+    BLOCK,
+    MAX_TYPE_DEPTH,
+    NAMED_TYPES,
+    OFFSET,
+    POINTERS,
+    TYPE,
+    DebugTypes,
+    extents_of,
+)
 
-_AGGREGATES, _NAMED_TYPES = (0x02, 0x13), (0x16, 0x26, 0x35)
-_LOCATION, _SIZE, _UPPER = 0x02, 0x0B, 0x2F
-_ORIGIN, _COUNT, _OFFSET, _LINE, _TYPE = 0x31, 0x37, 0x38, 0x3B, 0x49
-_BLOCK, _BITS_BEHIND, _BITS = 0x0B, 0x0C, 0x0D
-_POINTERS, _MEMBER_POINTER = (0x0F, 0x10, 0x42), 0x1F
+_LOCATION, _SIZE, _ORIGIN, _LINE = 0x02, 0x0B, 0x31, 0x3B
+_BITS_BEHIND, _BITS = 0x0C, 0x0D
+_DISCRIMINATOR = re.compile(r"_\d$|__\d+_$")
+"""What a mangled name ends with that another one of the function has before it."""
 _INLINED, _LOW, _HIGH, _CALL_FILE, _CALL_LINE = 0x1D, 0x11, 0x12, 0x58, 0x59
 PADDING = "padding behind "
-_MAX_TYPE_DEPTH = 16
-"""Types within types that are followed."""
 
 
 @dataclass(frozen=True)
@@ -102,12 +110,14 @@ class InnerArray:
         path: how the source writes it, such as `s.body` or `m[2]`.
         elements, stride: how many there are, and the bytes of one.
         element: the type of one.
+        space: the state space of the variable.
     """
 
     path: str
     elements: int
     stride: int
     element: Type
+    space: str = "local"
 
 
 @dataclass(frozen=True)
@@ -128,11 +138,10 @@ class BlockVariable:
     registers: tuple[tuple[str, str, str], ...] = ()
 
 
-class LocalVariables:
+class LocalVariables(DebugTypes):
     """The local variables of a module; none when its debug sections are missing or unknown.
 
     Attributes:
-        types: the entries of the debug section by their numbers.
         variables: the variables.
         largest: by frame and first byte, the largest variable that begins there.
     """
@@ -150,7 +159,7 @@ class LocalVariables:
         self.types, self.placed = entries.types, entries.placed
         for frame, offset, placed in entries.placed:
             entry = self.types.get(placed.number(_ORIGIN), placed)  # of an inlined function
-            place, of, line = (frame, offset), entry.number(_TYPE), entry.number(_LINE)
+            place, of, line = (frame, offset), entry.number(TYPE), entry.number(_LINE)
             v = LocalVariable(*place, self.size(of, 0), entry.name, *self.kind(of, 0), line, of)
             self.variables.append(v)
             if v.bytes >= self.largest.get(place, v).bytes:
@@ -160,7 +169,7 @@ class LocalVariables:
     def of_blocks(self) -> list[BlockVariable]:
         """The variables of blocks within functions; few kernels need them."""
         lists, blocks = LocationLists(self.places), self.types.values()
-        return [v for b in blocks if b.tag == _BLOCK for v in self._of_block(b, lists)]
+        return [v for b in blocks if b.tag == BLOCK for v in self._of_block(b, lists)]
 
     def _of_block(self, block: Entry, lists: LocationLists) -> Iterator[BlockVariable]:
         start, end = block.values.get(_LOW), block.values.get(_HIGH)
@@ -170,9 +179,26 @@ class LocalVariables:
             place = entry.values.get(_LOCATION)
             if entry.tag == VARIABLE and isinstance(place, tuple):
                 origin = self.types.get(entry.number(_ORIGIN), entry)
-                yield BlockVariable(start, end, *place, self.size(origin.number(_TYPE), 0))
+                yield BlockVariable(start, end, *place, self.size(origin.number(TYPE), 0))
             elif entry.tag == VARIABLE and isinstance(place, str) and not place.startswith("%"):
                 yield BlockVariable(start, end, registers=lists.at(place))
+
+    def static(self, symbol: str, size: int) -> LocalVariable | None:
+        """The variable of a symbol in another space, if its type is known.
+
+        Args:
+            symbol: the symbol: of a function's own variable, its mangled name.
+            size: its bytes; 0 of an `extern` array without a size.
+        """
+        known = self.largest.get((symbol, 0))
+        if known is not None:
+            return known if not size or known.bytes == size else None
+        found = self.shapes.get(symbol) or self.shapes.get(_DISCRIMINATOR.sub("", symbol), [])
+        fitting = {(of, name) for of, name in found if self.size(of, 0) == size}
+        if len(fitting) != 1:
+            return None
+        of, name = fitting.pop()
+        return LocalVariable(symbol, 0, size, name, *self.kind(of, 0), 0, of)
 
     @cached_property
     def by_frame(self) -> dict[str, list[LocalVariable]]:
@@ -205,9 +231,9 @@ class LocalVariables:
             for entry in around.children if isinstance(label, str) else ():
                 place = entry.values.get(_LOCATION)
                 if entry.tag in (VARIABLE, PARAMETER) and isinstance(place, str):
-                    of = self.types.get(entry.number(_ORIGIN), entry).number(_TYPE)
+                    of = self.types.get(entry.number(_ORIGIN), entry).number(TYPE)
                     is_given = around.tag == _INLINED and entry.tag == PARAMETER
-                    has = self._holds(of, _POINTERS if is_given else _POINTERS[:1])
+                    has = self._holds(of, POINTERS if is_given else POINTERS[:1])
                     out += [(str(label), name, has) for _, _, name in lists.at(place)]
         return out
 
@@ -224,18 +250,18 @@ class LocalVariables:
             for name, offset, placed in self.placed
             if name == frame
             and self._holds(
-                self.types.get(placed.number(_ORIGIN), placed).number(_TYPE),
-                _POINTERS if placed.tag == PARAMETER else _POINTERS[:1],
+                self.types.get(placed.number(_ORIGIN), placed).number(TYPE),
+                POINTERS if placed.tag == PARAMETER else POINTERS[:1],
             )
         )
 
     def _holds(self, number: int, tags: Collection[int]) -> bool:
         """Whether a type is one of these."""
-        for _ in range(_MAX_TYPE_DEPTH):
+        for _ in range(MAX_TYPE_DEPTH):
             entry = self.types.get(number)
-            if entry is None or entry.tag not in _NAMED_TYPES:
+            if entry is None or entry.tag not in NAMED_TYPES:
                 return entry is not None and entry.tag in tags
-            number = entry.number(_TYPE)
+            number = entry.number(TYPE)
         return False
 
     def element(self, v: LocalVariable, offset: int) -> str:
@@ -262,83 +288,54 @@ class LocalVariables:
         """
         number, taken = of
         entry = self.types.get(number)
-        if entry is None or entry.tag == UNION or depth > _MAX_TYPE_DEPTH:
+        if entry is None or entry.tag == UNION or depth > MAX_TYPE_DEPTH:
             return None
-        counts = _counts(entry)[taken:] if entry.tag == ARRAY else []
+        counts = extents_of(entry)[taken:] if entry.tag == ARRAY else []
         if counts:
-            each = self.size(entry.number(_TYPE), 0) * prod(counts[1:]) or 1
+            each = self.size(entry.number(TYPE), 0) * prod(counts[1:]) or 1
             row = number, taken + 1
             if offset == 0 and each == stride:
                 return InnerArray(path, counts[0], each, row)
             index, rest = divmod(offset, each)
             inside = 0 <= index < counts[0]
             return self.array(row, rest, stride, f"{path}[{index}]", depth + 1) if inside else None
-        if entry.tag in (*_NAMED_TYPES, ARRAY):
-            return self.array((entry.number(_TYPE), 0), offset, stride, path, depth + 1)
-        members = [m for m in entry.children if m.tag == MEMBER and m.number(_OFFSET) <= offset]
-        if entry.tag not in _AGGREGATES or not members:
+        if entry.tag in (*NAMED_TYPES, ARRAY):
+            return self.array((entry.number(TYPE), 0), offset, stride, path, depth + 1)
+        members = [m for m in entry.children if m.tag == MEMBER and m.number(OFFSET) <= offset]
+        if entry.tag not in AGGREGATES or not members:
             return None
         last = members[-1]
-        of, offset = (last.number(_TYPE), 0), offset - last.number(_OFFSET)
+        of, offset = (last.number(TYPE), 0), offset - last.number(OFFSET)
         return self.array(of, offset, stride, f"{path}.{last.name}", depth + 1)
-
-    def size(self, number: int, depth: int) -> int:
-        """The bytes of a type; 0 when not known."""
-        entry = self.types.get(number)
-        if entry is None or depth > _MAX_TYPE_DEPTH or entry.tag == _MEMBER_POINTER:
-            return 0
-        if entry.tag == ARRAY:
-            return self.size(entry.number(_TYPE), depth + 1) * prod(_counts(entry))
-        if entry.tag in _POINTERS:
-            return 8
-        return entry.number(_SIZE) or self.size(entry.number(_TYPE), depth + 1)
-
-    def kind(self, number: int, depth: int) -> tuple[str, str]:
-        """The name and the dimensions of a type."""
-        entry = self.types.get(number)
-        if entry is None or depth > _MAX_TYPE_DEPTH:
-            return "", ""
-        if entry.tag == ARRAY:
-            name, _ = self.kind(entry.number(_TYPE), depth + 1)
-            return name, "".join(f"[{n}]" for n in _counts(entry))
-        if entry.tag in _POINTERS:
-            name, _ = self.kind(entry.number(_TYPE), depth + 1)
-            return f"{name} *" if name else "", ""
-        return entry.name or self.kind(entry.number(_TYPE), depth + 1)[0], ""
 
     def _path(self, number: int, offset: int, depth: int) -> str:
         entry = self.types.get(number)
-        if entry is None or depth > _MAX_TYPE_DEPTH or entry.tag == UNION:
+        if entry is None or depth > MAX_TYPE_DEPTH or entry.tag == UNION:
             return ""
-        if entry.tag in _NAMED_TYPES:
-            return self._path(entry.number(_TYPE), offset, depth + 1)
+        if entry.tag in NAMED_TYPES:
+            return self._path(entry.number(TYPE), offset, depth + 1)
         if entry.tag == ARRAY:
-            element, out = self.size(entry.number(_TYPE), depth + 1), ""
+            element, out = self.size(entry.number(TYPE), depth + 1), ""
             flat, rest = divmod(offset, element or 1)
-            for count in reversed(_counts(entry)):
+            for count in reversed(extents_of(entry)):
                 flat, index = divmod(flat, count or 1)
                 out = f"[{index}]{out}"
-            return out + self._path(entry.number(_TYPE), rest, depth + 1)
-        members = [m for m in entry.children if m.tag == MEMBER and m.number(_OFFSET) <= offset]
-        if entry.tag not in _AGGREGATES or not members or members[-1].name.startswith("__"):
+            return out + self._path(entry.number(TYPE), rest, depth + 1)
+        members = [m for m in entry.children if m.tag == MEMBER and m.number(OFFSET) <= offset]
+        if entry.tag not in AGGREGATES or not members or members[-1].name.startswith("__"):
             return ""
         member, fields = members[-1], [m.name for m in members if _has_bits(m, offset)]
         if fields:
             return "." + " or .".join(fields)
-        size = self.size(member.number(_TYPE), depth + 1)
-        if size and offset - member.number(_OFFSET) >= size:
+        size = self.size(member.number(TYPE), depth + 1)
+        if size and offset - member.number(OFFSET) >= size:
             return f".{member.name}+"
-        inner = self._path(member.number(_TYPE), offset - member.number(_OFFSET), depth + 1)
+        inner = self._path(member.number(TYPE), offset - member.number(OFFSET), depth + 1)
         return f".{member.name}{inner}"
 
 
 def _has_bits(member: Entry, offset: int) -> bool:
     """Whether a member is a bit-field with bits in a byte of its object."""
-    bits, unit = member.number(_BITS), member.number(_OFFSET) + member.number(_SIZE)
+    bits, unit = member.number(_BITS), member.number(OFFSET) + member.number(_SIZE)
     first = 8 * unit - member.number(_BITS_BEHIND) - bits
     return bits > 0 and first < 8 * offset + 8 and 8 * offset < first + bits
-
-
-def _counts(array: Entry) -> list[int]:
-    ranges = [r for r in array.children if r.tag == RANGE]
-    return [r.number(_COUNT) or r.number(_UPPER) + 1 for r in ranges]

@@ -58,6 +58,10 @@
    * and what is wrong: the handle, the coordinates (y << 32 | x), or the layer. */                \
   EVENT(image_fault, w->worker, (Warp *w, const Insn *i, u32 lane, u32 number, u32 fault, u64 at),  \
         (w, i, lane, number, fault, at))                                                           \
+  /* One lane's printf: it has read a text of so many bytes, with its end; an argument is not what its conversion  \
+   * reads, see `compare` of print.c. */                                                           \
+  EVENT(text, w->worker, (Warp *w, const Insn *i, u32 lane, u64 address, u32 bytes), (w, i, lane, address, bytes)) \
+  EVENT(misprint, w->worker, (Warp *w, const Insn *i, u32 lane, u32 what), (w, i, lane, what))      \
   /* malloc and free. A listener without memory for its own data marks the buffer as dead. */      \
   EVENT(allocated, w->worker, (Warp *w, Buffer *b), (w, b))                                        \
   EVENT(freeing, w->worker, (Warp *w, u32 lane, Buffer *b), (w, lane, b))                          \

@@ -168,7 +168,8 @@ enum ImageFault { NO_OBJECT = 1, OTHER_OBJECT, OTHER_SHAPE, OTHER_TYPE, OUTSIDE_
 /* Kinds of findings. Findings with the same kind, place and partner are one report with a count. */
 enum Kind { RACE, INVALID, UNINIT, DIVERGENCE, TIMEOUT, DEADLOCK, TRAPPED, STACK, EARLY_EXIT,
             LIMIT, WARP_MASK, WARP_STUCK, ASSERTION, UNDEFINED, LOST_UPDATE, LANE_MISSING,
-            BARRIER_COUNT, STANDSTILL, MBARRIER, MISUSED, OLD_VALUE };
+            BARRIER_COUNT, STANDSTILL, MBARRIER, MISUSED, OLD_VALUE, MISPRINTED,
+            OVERLAPPED };
 /* What the `extra` of MISUSED says: an instruction of a warp gets what makes it undefined. */
 enum WarpMisuse { SHUFFLE_WIDTH = 1, MATRIX_ADDRESS, MATRIX_STRIDE };
 enum { SAME_VALUE = 1, SAME_INSTRUCTION = 2, WITHIN_WARP = 4, ACROSS_BLOCKS = 8, ATOMIC = 16,

@@ -56,6 +56,11 @@ void report_invalid(Warp *w, const Insn *i, u32 lane, u64 address, u32 bytes, u3
   report(w->worker, r);
 }
 
+static void report_misprint(Warp *w, const Insn *i, u32 lane, u32 what) {
+  report(w->worker, (Report){.kind = MISPRINTED, .pc = i->pc, .block = w->cta->number, .thread = thread_of(w, lane),
+                             .count = 1, .extra = what});
+}
+
 /* Before an access at an index of an array in a local variable. a: the index in bytes, to which imm is added; b: the
  * array's bytes; c: its number. */
 void ptx_shadow_index(Warp *w, const Insn *i) {
@@ -70,6 +75,18 @@ void ptx_shadow_index(Warp *w, const Insn *i) {
     report(w->worker, (Report){.kind = INVALID, .flags = i->flag | INNER_ARRAY, .pc = i->pc, .space = LOCAL,
                                .size = i->size, .buffer = i->c, .block = w->cta->number, .thread = thread_of(w, l),
                                .count = 1, .extra = w->frame[w->top].function + 1, .address = at});
+  }
+}
+
+/* In each round of the loop of a memcpy. a, b: to where and from where; c: how many bytes; e: the round. */
+void ptx_shadow_overlap(Warp *w, const Insn *i) {
+  const u64 *to = SRC(u64, i->a), *from = SRC(u64, i->b), *bytes = SRC(u64, i->c), *round = SRC(u64, i->e);
+  for (u32 m = w->mask; m; m &= m - 1) {
+    u32 l = first_lane(m);
+    u64 apart = to[l] > from[l] ? to[l] - from[l] : from[l] - to[l];
+    if (round[l] || !apart || apart >= bytes[l]) continue;
+    report(w->worker, (Report){.kind = OVERLAPPED, .pc = i->pc, .block = w->cta->number, .thread = thread_of(w, l),
+                               .count = 1, .size = (u32)bytes[l], .extra = (u32)(bytes[l] - apart)});
   }
 }
 
@@ -135,4 +152,5 @@ static void report_assertion(Warp *w, const Insn *i, u64 text) {
 }
 
 const Watcher faults_watcher = {
-    .invalid = report_invalid, .image_fault = report_image_fault, .fault = report_fault, .assertion = report_assertion};
+    .invalid = report_invalid, .image_fault = report_image_fault, .fault = report_fault, .assertion = report_assertion,
+    .misprint = report_misprint};

@@ -147,6 +147,12 @@ void ptx_shadow_object(Warp *w, const Insn *i) {
   }
 }
 
+/* The text that a printf has read. */
+static void check_text(Warp *w, const Insn *i, u32 lane, u64 address, u32 bytes) {
+  Insn access = {.pc = i->pc, .size = (u16)bytes};
+  if (address & LOCAL_MARK) check(w, &access, address, 1u << lane);
+}
+
 static void make(Cta *c) {
   if (!(c->state[lifetimes_slot] = calloc(c->warps, sizeof(Lives)))) out_of_memory(c->worker);
 }
@@ -167,4 +173,4 @@ static void push_frame(Warp *w, u32 local, u32 bytes, u32 lanes) {
 }
 
 const Watcher lifetimes_watcher = {
-    .blocks = FULL_BLOCKS, .block_created = make, .block_destroyed = discard, .frame_pushed = push_frame};
+    .blocks = FULL_BLOCKS, .block_created = make, .block_destroyed = discard, .frame_pushed = push_frame, .text = check_text};

@@ -10,9 +10,12 @@
 #include "machine/params.h"
 
 enum { WIDEST = 999, CHUNK = 2048 };
+/* What an argument is, and what a conversion reads: 4 bytes, 8 bytes that may be of any type, or a floating-point number. */
+enum { NO_ARGUMENT, WORD, LONG, REAL };
 
-/* One lane's printf: where it reads the format and the next argument, and how many it has read. */
-typedef struct { Warp *w; const Insn *i; u32 lane, count; u64 at, args; bool invalid; } Print;
+/* One lane's printf: where it reads the format and the next argument, and how many it has read; what is wrong with the
+ * first argument that its conversion cannot read: see misprint. */
+typedef struct { Warp *w; const Insn *i; u32 lane, count; u64 at, args; bool invalid; u32 wrong; } Print;
 typedef struct { char flags[8]; int width, precision, bytes; char kind; } Conversion;
 
 static void put(Print *p, const char *text, size_t n) {
@@ -34,10 +37,32 @@ static u8 byte_at(Print *p, u64 at) {
   return 0;
 }
 
-static u64 argument(Print *p, u32 bytes) {
+static u64 bytes_at(Print *p, u64 at, u32 bytes) {
   u64 x = 0;
+  for (u32 k = 0; k < bytes; k++) x |= (u64)byte_at(p, at + k) << 8 * k;
+  return x;
+}
+
+/* Compare the argument with what the conversion of a letter reads. The first one that differs, in a Report's extra:
+ * its number, the letter, what it is and what is read, and whether another number is printed than was passed. */
+static void compare(Print *p, u32 wanted, char letter) {
+  if (!p->i->flag) return; /* the arguments are not known */
+  u32 given = p->count < 31 ? (u32)(p->i->imm >> 2 * p->count) & 3 : wanted;
+  if (p->wrong) p->wrong |= 1u << 20; /* what is read now is not where it was passed */
+  if (p->wrong || given == wanted || (given == LONG && wanted == REAL)) return;
+  bool other = given != LONG || wanted != WORD;
+  if (!other) {
+    u64 x = bytes_at(p, (p->args + 7) / 8 * 8, 8);
+    other = (u64)(s64)(s32)x != x && (u32)x != x;
+  }
+  p->wrong = (p->count + 1) | (u32)(u8)letter << 8 | given << 16 | wanted << 18 | (u32)other << 20;
+}
+
+static u64 argument(Print *p, u32 bytes, bool real, char letter) {
+  compare(p, real ? REAL : bytes == 8 ? LONG : WORD, letter);
+  if (p->wrong && !(p->wrong >> 16 & 3)) return 0;
   p->args = (p->args + bytes - 1) / bytes * bytes;
-  for (u32 k = 0; k < bytes; k++) x |= (u64)byte_at(p, p->args + k) << 8 * k;
+  u64 x = bytes_at(p, p->args, bytes);
   p->args += bytes;
   p->count++;
   return x;
@@ -46,7 +71,7 @@ static u64 argument(Print *p, u32 bytes) {
 static int number(Print *p) {
   if (byte_at(p, p->at) == '*') {
     p->at++;
-    int x = (int)(u32)argument(p, 4);
+    int x = (int)(u32)argument(p, 4, false, '*');
     return x > WIDEST ? WIDEST : x < -WIDEST ? -WIDEST : x;
   }
   int x = 0;
@@ -75,7 +100,10 @@ static void put_text(Print *p, const Conversion *c, u64 at) {
   char text[CHUNK];
   u32 n = 0, most = c->precision >= 0 ? (u32)c->precision : CHUNK - 1;
   if (!at) at = 0, n = (u32)snprintf(text, sizeof text, "(null)");
-  else while (n < most && (text[n] = (char)byte_at(p, at + n))) n++;
+  else {
+    while (n < most && (text[n] = (char)byte_at(p, at + n))) n++;
+    announce_text(p->w, p->i, p->lane, at, n + (n < most));
+  }
   bool left = strchr(c->flags, '-') || c->width < 0;
   u32 width = (u32)(c->width < 0 ? -c->width : c->width);
   for (u32 k = n; !left && k < width; k++) put(p, " ", 1);
@@ -105,18 +133,19 @@ static void convert(Print *p) {
   if (c.kind == '%') {
     put(p, "%", 1);
   } else if (c.kind == 's') {
-    put_text(p, &c, argument(p, 8));
+    u64 at = argument(p, 8, false, 's');
+    if (!p->wrong) put_text(p, &c, at);
   } else if (c.kind == 'c') {
-    char x = (char)argument(p, 4);
+    char x = (char)argument(p, 4, false, 'c');
     Conversion one = {.width = c.width, .precision = -1};
     bool left = strchr(c.flags, '-') || one.width < 0;
     for (int k = 1; !left && k < one.width; k++) put(p, " ", 1);
     put(p, &x, 1);
     for (int k = 1; left && k < (one.width < 0 ? -one.width : one.width); k++) put(p, " ", 1);
   } else if (c.kind && strchr("fFeEgGaAp", c.kind)) {
-    put_number(p, &c, argument(p, 8));
+    put_number(p, &c, argument(p, 8, c.kind != 'p', c.kind));
   } else if (c.kind && strchr("diuxXo", c.kind)) {
-    put_number(p, &c, argument(p, c.bytes == 8 ? 8 : 4));
+    put_number(p, &c, argument(p, c.bytes == 8 ? 8 : 4, false, c.kind));
   } else {
     put(p, "%", 1);
     p->at = start;
@@ -138,6 +167,7 @@ void ptx_call_vprintf(Warp *w, const Insn *i) {
       if (c == '%') convert(&p);
       else put(&p, &c, 1);
     }
+    if (p.wrong) announce_misprint(w, i, l, p.wrong);
     put_param(w, l, w->frame[w->top].params + i->d, (u32)p.count, 4);
   }
 }

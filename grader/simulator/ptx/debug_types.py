@@ -1,0 +1,145 @@
+"""The types in the debug sections of `-G` PTX: their sizes, members and names."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cached_property
+from math import prod
+
+from grader.compile.program import SHAPE
+from grader.simulator.ptx.debug_entries import (
+    ARRAY,
+    MEMBER,
+    PARAMETER,
+    RANGE,
+    UNION,
+    VARIABLE,
+    Entry,
+)
+
+AGGREGATES, NAMED_TYPES = (0x02, 0x13), (0x16, 0x26, 0x35)
+_SIZE, _UPPER, _COUNT, TYPE, OFFSET = 0x0B, 0x2F, 0x37, 0x49, 0x38
+BLOCK, _BITS, POINTERS, _MEMBER_POINTER = 0x0B, 0x0D, (0x0F, 0x10, 0x42), 0x1F
+_FUNCTION, _LINKAGE, _BASE, _MOST_BYTES = 0x2E, 0x2007, 0x1C, 1 << 16
+"""The largest type of which the bytes of members are told from others comes last."""
+MAX_TYPE_DEPTH = 16
+"""Types within types that are followed."""
+
+
+class DebugTypes:
+    """The types of a module.
+
+    Attributes:
+        types: the entries of the debug section by their numbers.
+    """
+
+    types: dict[int, Entry]
+
+    @cached_property
+    def shapes(self) -> dict[str, list[tuple[int, str]]]:
+        """By mangled name: the types of functions' own shared variables, and their names.
+
+        Those of several blocks that have one name differ in their symbols' ends. The sections do
+        not describe them: `compile/shapes.py` adds pointers to their types.
+        """
+        out: dict[str, list[tuple[int, str]]] = {}
+        for function in (e for e in self.types.values() if e.tag == _FUNCTION):
+            linkage = str(function.values.get(_LINKAGE, ""))
+            own = linkage.removeprefix("_Z") if linkage[:2] == "_Z" else f"{len(linkage)}{linkage}"
+            inside = list(function.children)
+            for entry in inside:  # and what is appended meanwhile
+                if entry.tag == BLOCK:
+                    inside += entry.children
+                if entry.tag == VARIABLE and entry.name.endswith(SHAPE):
+                    name = entry.name.removesuffix(SHAPE)
+                    pointer = self.types.get(entry.number(TYPE))
+                    of = pointer.number(TYPE) if pointer else 0
+                    out.setdefault(f"_ZZ{own}E{len(name)}{name}", []).append((of, name))
+        return out
+
+    def pointed_to(self, symbol: str) -> list[list[bool]]:
+        """Of each parameter of a function: which bytes of what it points to belong to members.
+
+        Empty for one that is no pointer, or points to what has no size.
+        """
+        functions = (e for e in self.types.values() if e.tag == _FUNCTION)
+        f = next((e for e in functions if e.values.get(_LINKAGE) == symbol), None)
+        out = []
+        for entry in f.children if f else ():
+            if entry.tag == PARAMETER:
+                of: Entry | None = self.types.get(entry.number(TYPE))
+                while of is not None and of.tag in NAMED_TYPES:
+                    of = self.types.get(of.number(TYPE))
+                pointee = of.number(TYPE) if of is not None and of.tag in POINTERS else 0
+                out.append(self._members(pointee, 0))
+        return out
+
+    def _members(self, number: int, depth: int) -> list[bool]:
+        """Which bytes of a type belong to a scalar."""
+        entry, size = self.types.get(number), self.size(number, depth)
+        if entry is None or depth > MAX_TYPE_DEPTH or not 0 < size <= _MOST_BYTES:
+            return []
+        if entry.tag in NAMED_TYPES:
+            return self._members(entry.number(TYPE), depth + 1)
+        if entry.tag == ARRAY:
+            return self._members(entry.number(TYPE), depth + 1) * prod(extents_of(entry))
+        if entry.tag not in (*AGGREGATES, UNION):
+            return [True] * size
+        out = [False] * size
+        for m in (m for m in entry.children if m.tag in (MEMBER, _BASE)):
+            inside = [] if m.number(_BITS) else self._members(m.number(TYPE), depth + 1)
+            for k, own in enumerate(inside, m.number(OFFSET)):
+                if k < size:
+                    out[k] |= own
+        return out
+
+    def scalars(self, number: int, offset: int, size: int, depth: int = 0) -> Iterator[str]:
+        """The members of a type that are, or have as elements, scalars of a size at an offset."""
+        entry = self.types.get(number)
+        if entry is None or depth > MAX_TYPE_DEPTH:
+            return
+        if entry.tag in NAMED_TYPES or (entry.tag == ARRAY and entry.number(TYPE)):
+            of = entry.number(TYPE)
+            each = self.size(of, 0) if entry.tag == ARRAY else 0
+            yield from self.scalars(of, offset % each if each else offset, size, depth + 1)
+        for m in entry.children if entry.tag in (*AGGREGATES, UNION) else ():
+            at, of = offset - m.number(OFFSET), m.number(TYPE)
+            if m.tag != MEMBER or not 0 <= at < self.size(of, 0) or m.number(_BITS):
+                continue
+            while (inner := self.types.get(of)) and inner.tag in (ARRAY, *NAMED_TYPES):
+                of = inner.number(TYPE)
+            if inner and inner.tag not in (*AGGREGATES, UNION):
+                if self.size(of, 0) == size and at % size == 0:
+                    yield m.name
+            else:
+                yield from self.scalars(m.number(TYPE), at, size, depth + 1)
+
+    def size(self, number: int, depth: int) -> int:
+        """The bytes of a type; 0 when not known."""
+        entry = self.types.get(number)
+        if entry is None or depth > MAX_TYPE_DEPTH or entry.tag == _MEMBER_POINTER:
+            return 0
+        if entry.tag == ARRAY:
+            return self.size(entry.number(TYPE), depth + 1) * prod(extents_of(entry))
+        if entry.tag in POINTERS:
+            return 8
+        return entry.number(_SIZE) or self.size(entry.number(TYPE), depth + 1)
+
+    def kind(self, number: int, depth: int) -> tuple[str, str]:
+        """The name and the dimensions of a type."""
+        entry = self.types.get(number)
+        if entry is None or depth > MAX_TYPE_DEPTH:
+            return "", ""
+        if entry.tag == ARRAY:
+            name, _ = self.kind(entry.number(TYPE), depth + 1)
+            return name, "".join(f"[{n}]" for n in extents_of(entry))
+        if entry.tag in POINTERS:
+            name, _ = self.kind(entry.number(TYPE), depth + 1)
+            return f"{name} *" if name else "", ""
+        return entry.name or self.kind(entry.number(TYPE), depth + 1)[0], ""
+
+
+def extents_of(array: Entry) -> list[int]:
+    """The extents of an array, the outermost first."""
+    ranges = [r for r in array.children if r.tag == RANGE]
+    return [r.number(_COUNT) or r.number(_UPPER) + 1 for r in ranges]

@@ -1,0 +1,9 @@
+// launch: {"kernel": "k", "grid": [2, 1, 1], "block": [32, 1, 1], "args": [["int32", 64], ["int32", 64, "out"], 4]}
+// expect: invalid-access info line 7 variable mask[...]
+__constant__ int mask[4][3] = {{1, 2, 3}, {4, 5, 6}, {7, 8, 9}};
+extern "C" __global__ void k(const int *in, int *out, int n) {
+    int i = blockIdx.x * 32 + threadIdx.x, sum = 0;
+    for (int r = 0; r < 3; ++r)
+        for (int c = 0; c < n; ++c) sum += mask[r][c] * in[i];
+    out[i] = sum;
+}

@@ -1,0 +1,8 @@
+// launch: {"kernel": "k", "grid": [1, 1, 1], "block": [32, 1, 1], "args": [["int32", 64], ["int32", 64, "out"], 5]}
+// expect: clean
+extern "C" __global__ void k(const int *in, int *out, int n) {
+    char word[48] = "xxxxxxxxxxxxxxxxxxxx";
+    int i = threadIdx.x;
+    memcpy(word + 20 + (n > 9), word, 20);
+    out[i] = word[n];
+}

@@ -1,0 +1,10 @@
+// launch: {"kernel": "k", "grid": [1, 1, 1], "block": [32, 1, 1], "args": [["int32", 64], ["int32", 64, "out"], 5]}
+// expect: clean
+extern "C" __global__ void k(const int *in, int *out, int n) {
+    int a[12];
+    for (int i = 0; i < 12; ++i) a[i] = in[i];
+    memcpy(a, &a[n + 1], (n + 1) * sizeof(int));
+    memcpy(a, a + n - 5, 12 * sizeof(int));
+    for (int i = 0; i + 1 < 12; ++i) a[i] = a[i + 1];
+    out[threadIdx.x] = a[n];
+}

@@ -1,0 +1,7 @@
+// launch: {"kernel": "k", "grid": [1, 1, 1], "block": [32, 1, 1], "args": [["float32", 32], ["int32", 32, "out"], 5]}
+// expect: invalid-access error line 5
+extern "C" __global__ void k(const float *in, int *out, int n) {
+    int i = threadIdx.x;
+    if (i == 0) printf("in[%d] is %d\n", i, in[i]);
+    out[i] = n;
+}

@@ -1,0 +1,9 @@
+// launch: {"kernel": "k", "grid": [1, 1, 1], "block": [32, 1, 1], "args": [["float32", 32], ["int32", 32, "out"], 5]}
+// expect: clean
+extern "C" __global__ void k(const float *in, int *out, int n) {
+    int i = threadIdx.x;
+    char word[4] = {'a', 'b', 'c', 0}, other[4] = {'d', 'e', 'f', 'g'};
+    word[n - 3] = 'd';
+    if (i == 0) printf("%s %.4s %.*s %s\n", word, other, 2, other, n ? word + 1 : other);
+    out[i] = other[i & 3];
+}

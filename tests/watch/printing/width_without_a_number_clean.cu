@@ -1,0 +1,8 @@
+// launch: {"kernel": "k", "grid": [1, 1, 1], "block": [32, 1, 1], "args": [["float32", 32], ["int32", 32, "out"], 5]}
+// expect: clean
+extern "C" __global__ void k(const float *in, int *out, int n) {
+    int i = threadIdx.x;
+    if (i == 0) printf("%*d %.*f %-*d|\n", n, n, 2, 1.5, 3, i);
+    if (i == 1) printf("100%\n");
+    out[i] = n;
+}

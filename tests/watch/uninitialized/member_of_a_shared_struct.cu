@@ -1,0 +1,11 @@
+// launch: {"kernel": "k", "grid": [1, 1, 1], "block": [32, 1, 1], "args": [["int32", 32], ["int32", 32, "out"], 5]}
+// expect: uninitialized-read error line 10 variable t
+struct Item { char kind; int key, next; };
+extern "C" __global__ void k(const int *in, int *out, int n) {
+    __shared__ Item t[32];
+    Item item;
+    item.kind = 1;
+    item.key = in[threadIdx.x];
+    t[threadIdx.x] = item; __syncthreads();
+    out[threadIdx.x] = t[31 - threadIdx.x].next;
+}

@@ -1,0 +1,17 @@
+// launch: {"kernel": "k", "grid": [1, 1, 1], "block": [32, 1, 1], "args": [["int32", 64], ["int32", 32, "out"], 5]}
+// expect: uninitialized-read error line 8
+#include <cstdarg>
+__device__ __noinline__ int total(int n, ...) {
+    va_list values;
+    va_start(values, n);
+    int sum = 0;
+    for (int k = 0; k < n; ++k) sum += va_arg(values, int);
+    return sum;
+}
+__device__ __noinline__ int count(int n, ...) { return n; }
+extern "C" __global__ void k(const int *in, int *out, int n) {
+    int (*f)(int, ...) = n > 3 ? total : count;
+    int x;
+    if (n > 7) x = 3;
+    out[threadIdx.x] = f(2, n, x);
+}
