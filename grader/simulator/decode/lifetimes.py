@@ -69,6 +69,7 @@ def without_value(f: Function, variables: LocalVariables | None) -> Marks:
         if low >= len(f.body):
             continue
         assert variables is not None
+        high = _without_join(f, leading, range(first, high), low)
         repeats = _in_loop(first, leading)
         again = repeats and not any(low <= k < high for k in leading[first])
         place, alone = (v.offset, v.bytes), _is_alone(v, frames, variables)
@@ -136,6 +137,15 @@ def _is_kept(inside: Iterable[int], made: Mapping[int, Sequence[int]], block: ra
     """
     addresses = [at for at in inside if at in made]
     return bool(addresses) and all(k in block for at in addresses for k in made[at])
+
+
+def _without_join(f: Function, leading: Mapping[int, list[int]], block: range, low: int) -> int:
+    """The end of a block without moves at its end where a branch around the block joins it."""
+    high = block.stop
+    joined = (k for k in leading if low < k < high and any(at not in block for at in leading[k]))
+    join = min(joined, default=high)
+    moves = all(i.op.split(".")[0] in ("mov", "bra") for i in f.body[join:high])
+    return join if moves else high
 
 
 def _exits(leading: Mapping[int, list[int]], first: int, low: int, high: int) -> list[int]:
