@@ -13,3 +13,11 @@ typedef unsigned char uchar;
 typedef unsigned short ushort;
 typedef unsigned int uint;
 typedef unsigned long ulong;
+
+// A program that includes cuda_device_runtime_api.h has functions of these names, which are preferred.
+template <typename T = void> __device__ __forceinline__ void cudaGridDependencySynchronize() {
+    asm volatile("griddepcontrol.wait;" ::: "memory");
+}
+template <typename T = void> __device__ __forceinline__ void cudaTriggerProgrammaticLaunchCompletion() {
+    asm volatile("griddepcontrol.launch_dependents;");
+}
