@@ -22,6 +22,7 @@ from grader.simulator.diagnose.confirmation import Confirmation
 from grader.simulator.diagnose.races import (
     ACROSS_BLOCKS,
     ATOMIC,
+    IN_FLIGHT,
     OTHER_ATOMIC,
     OTHER_STORE,
     SAME_INSTRUCTION,
@@ -278,6 +279,7 @@ class Consequences:
             follows = (
                 _ends(r, other, text)
                 or _strays(r, other)
+                or _awaits(r, other)
                 or self._addresses(other, names)
                 or self._is_decided(r, other, blocks)
             )
@@ -322,6 +324,13 @@ class Consequences:
         both = r.kind == c.RACE or (r.kind in _AT_BARRIERS and r.kind != c.EARLY_EXIT)
         at = self.flow.values.blocks
         return any(at.get(pc) in blocks for pc in ((r.pc, r.pc2) if both else (r.pc,)))
+
+
+def _awaits(r: Report, race: Report) -> bool:
+    """Whether a copy that one report finds in flight is the one of a race with the same access."""
+    if not (r.kind == race.kind == c.RACE and r.has(IN_FLIGHT)) or race.has(IN_FLIGHT):
+        return False
+    return (race.pc2, race.pc) == (r.pc, r.pc2)
 
 
 def _is_scalar(r: Report) -> bool:

@@ -137,15 +137,25 @@ def overwriting_hint(r: Report, gap: Gap) -> str:
     )
 
 
-def without_doubles(reports: list[Report]) -> list[Report]:
+def without_doubles(reports: list[Report], follows: Callable[[int, int], bool]) -> list[Report]:
     """The reports without races that are those of a copy in flight once more.
 
-    The vector clocks know a copy as accesses of the thread that starts it.
+    The vector clocks know a copy as accesses of the thread that starts it, and what is read before
+    it completes as read before these. Where a barrier is between the read and the next copy, only
+    the wait is missing.
+
+    Args:
+        reports: the reports.
+        follows: whether one instruction can run after another with no barrier between them.
     """
     known = {(r.pc, r.pc2) for r in reports if r.kind == c.RACE and r.has(IN_FLIGHT)}
-    return [
-        r for r in reports if r.kind != c.RACE or r.has(IN_FLIGHT) or (r.pc, r.pc2) not in known
-    ]
+
+    def is_double(r: Report) -> bool:
+        if r.kind != c.RACE or r.has(IN_FLIGHT):
+            return False
+        return (r.pc, r.pc2) in known or ((r.pc2, r.pc) in known and not follows(r.pc2, r.pc))
+
+    return [r for r in reports if not is_double(r)]
 
 
 def is_overwriting(r: Report, op: str) -> bool:

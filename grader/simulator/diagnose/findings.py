@@ -115,7 +115,7 @@ class Explainer:
         if any(r.kind in (c.DIVERGENCE, c.DEADLOCK, c.WARP_STUCK) for r in reports):
             # released from such a barrier, threads miss others too
             reports = [r for r in reports if r.kind != c.EARLY_EXIT]
-        reports = without_warp_level(without_doubles(reports))
+        reports = without_warp_level(without_doubles(reports, self.code.order.follows))
         self.contended = self._contended_stores(reports)
         self.out_of_bounds = frozenset(
             (r.pc, r.target.name) for r in reports if r.kind == c.INVALID
