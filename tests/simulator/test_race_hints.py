@@ -41,6 +41,14 @@ HINTS = {
     "library_memory_of_two_warps": ("memory", "WAW", "Give each warp or block"),
     "condition_reads_it": ("m", "WAR", "Put __syncthreads() before the `if` of line 8,"),
     "shared_waw": ("s", "WAW", "Check the index"),
+    "bins_added_between_blocks": ("out", "WAR", "Line 10 reads `out`, computes and writes it back"),
+    "slot_checked_then_set": ("table", "RAW", "Use one atomic such as atomicCAS"),
+    "update_beside_atomics": ("bins", "WAW", "Line 9 reads `bins`, computes and writes it back"),
+    "block_lock_without_fence": (
+        "sum",
+        "WAR",
+        "the lock of line 6 is to order these accesses, it needs",
+    ),
 }
 NAMES = {
     "second_of_two_arrays": "`Bs[0][4]`",

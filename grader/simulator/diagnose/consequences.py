@@ -235,8 +235,8 @@ def _finished(after: Sequence[Sequence[int]], entry: int) -> list[int]:
 class Consequences:
     """What the reports of one image follow from."""
 
-    def __init__(self, values: Confirmation, order: ProgramOrder) -> None:
-        self.flow, self.order, self.image = Flow(values), order, values.image
+    def __init__(self, flow: Flow, order: ProgramOrder) -> None:
+        self.flow, self.order, self.image = flow, order, flow.image
 
     def causes(self, reports: Sequence[Report], text: Callable[[int], str]) -> list[set[int]]:
         """For each report, the numbers of those that it follows from and that not follow from it.

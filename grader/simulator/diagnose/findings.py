@@ -92,6 +92,7 @@ class Explainer:
         self.source, self.file, self.parameters = source, file, parameters
         self.code = kernel_code(image, source)
         self.contended: frozenset[tuple[int, bool]] = frozenset()
+        self.reports: list[Report] = []
         self.out_of_bounds: frozenset[tuple[int, str]] = frozenset()
 
     @cached_property
@@ -121,6 +122,7 @@ class Explainer:
             (r.pc, r.target.name) for r in reports if r.kind == c.INVALID
         )
         reports = without_strays(reports)
+        self.reports = reports
         explain = partial(explained, self.code.confirmation, reports)
         reports = [r for r in map(explain, reports) if r is not None]
         return fold(self._ordered(reports, list(map(self._finding, reports))))
@@ -131,7 +133,7 @@ class Explainer:
             return findings
         from grader.simulator.diagnose.consequences import Consequences
 
-        every = Consequences(self.code.confirmation, self.code.order)
+        every = Consequences(self.code.flow, self.code.order)
         causes = every.causes(reports, self._text)
         certain = every.certain(reports, causes)
         return [
@@ -325,9 +327,9 @@ class Explainer:
             bulk = self.image.ops[copy].startswith("cp.async.bulk")
             return r, replace(finding, hint=wait_hint(r, name, bulk=bulk))
         if overwriting and gap is not None and not r.has(ACROSS_BLOCKS):
-            hint = overwriting_hint(r, replace(gap, both=False))
-            return r, replace(finding, hint=hint)
-        return r, finding
+            return r, replace(finding, hint=overwriting_hint(r, replace(gap, both=False)))
+        known = "" if strays else self.code.two_steps.hint(r, self.reports, self.launch.grid)
+        return r, replace(finding, hint=known or finding.hint)
 
     def _syncs_grid(self, pc: int) -> bool:
         """Whether a trap is that of a library which finds no barrier of the grid."""

@@ -39,6 +39,8 @@ from grader.simulator.ptx.debug_info import LocalVariable, LocalVariables
 
 if TYPE_CHECKING:
     from grader.compile.syntax import Node, Tree
+    from grader.simulator.diagnose.consequences import Flow
+    from grader.simulator.diagnose.two_steps import TwoSteps
 
 RECENT = 4
 """Images and sources that are remembered: two variants of the kernels of a lab that has two."""
@@ -132,6 +134,20 @@ class KernelCode:
     def confirmation(self) -> Confirmation:
         """Which loads have a value that the program may discard."""
         return Confirmation(self.image)
+
+    @cached_property
+    def flow(self) -> Flow:
+        """Where values go."""
+        from grader.simulator.diagnose.consequences import Flow
+
+        return Flow(self.confirmation)
+
+    @cached_property
+    def two_steps(self) -> TwoSteps:
+        """The updates in two steps."""
+        from grader.simulator.diagnose.two_steps import TwoSteps
+
+        return TwoSteps(self.flow, self.lines)
 
     @cached_property
     def locals(self) -> LocalVariables:

@@ -1,0 +1,174 @@
+"""Races of updates in two steps: a read and then a write of one element, which one atomic would do.
+
+No barrier and no signal between the two accesses helps where each of the threads updates what the
+others update. What the code does with the value that it reads tells: it stores what it computes
+from it, or it stores where a branch on it says so.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Sequence
+from math import prod
+
+from grader.launch import Dim3
+from grader.simulator.core import bindings as c
+from grader.simulator.diagnose.consequences import Flow, is_load
+from grader.simulator.diagnose.races import (
+    ACROSS_BLOCKS,
+    ATOMIC,
+    BLOCK_SCOPE,
+    MIXED_SIZE,
+    OTHER_ATOMIC,
+    OTHER_STORE,
+    SAME_VALUE,
+    STALE_CACHE,
+    STORE,
+    UNWAITED,
+    WITHIN_WARP,
+    Report,
+)
+from grader.simulator.ptx.model import Instruction
+
+_MOST_LETTERS = 1000
+"""Of a line, the letters that are searched."""
+
+_TAKES_LOCK = re.compile(
+    r"\batomic(?:CAS\w*\s*\([^,;]{1,80},\s*\w+\s*|Exch\w*\s*\([^,;]{1,80}),\s*(?:\d+u?|[A-Z_]+|true)\s*\)"
+)
+"""An atomic swap that sets a constant, as of a lock."""
+
+
+class TwoSteps:
+    """The updates in two steps of an image, and the locks that may be around them."""
+
+    def __init__(self, flow: Flow, lines: Sequence[str]) -> None:
+        self.flow, self.image, self.lines = flow, flow.image, lines
+
+    def hint(self, r: Report, reports: Sequence[Report], grid: Dim3) -> str:
+        """The fix of a race with an update in two steps; empty where it has none.
+
+        Args:
+            r: the report of the race.
+            reports: all reports of the run.
+            grid: the blocks of the launch.
+        """
+        name = f"`{r.target.name}`" if r.target.name else "this memory"
+        across, stores = r.has(ACROSS_BLOCKS), [pc for pc, is_store in _plain(r) if is_store]
+        if r.has(STALE_CACHE | MIXED_SIZE | UNWAITED | BLOCK_SCOPE):
+            return ""
+        if across and stores and not _is_atomic(r) and (line := self._lock_of(r)):
+            return (
+                f"If the lock of line {line} is to order these accesses, it needs fences: call "
+                "__threadfence() after it is taken and before it is released, with __syncthreads() "
+                "between a fence and the accesses of other threads."
+            )
+        beside = self._beside_atomics(reports)
+        updates = [pc for pc in (*stores, *self._written_back(r, beside)) if self._updates(pc)]
+        if updates and (across or not beside.isdisjoint(updates)):
+            line = self.image.locations[updates[0]].line
+            return (
+                f"Line {line} reads {name}, computes and writes it back: two steps, and updates "
+                "of other threads between them are lost. Use one atomic, such as atomicAdd, for "
+                "each update."
+            )
+        if across and (lines := self._check(r)):
+            return (
+                f"Line {lines[0]} reads {name}, and line {lines[1]} writes it where that value "
+                "allows it: two steps, and another thread may write it between them. Use one "
+                "atomic such as atomicCAS, which compares and writes at once, and test what it "
+                "returns."
+            )
+        outside = r.target.space == "global" and prod(grid) > 1 and not r.has(SAME_VALUE)
+        if outside and stores and _is_atomic(r) and r.has(WITHIN_WARP):
+            return (
+                f"Line {self._line(stores[0], r)} sets {name} while other threads, also of other "
+                "blocks, may update it. Set it before the launch, or behind a barrier of all "
+                "blocks (grid.sync()) after which none updates it before the next one."
+            )
+        return ""
+
+    def _text(self, line: int) -> str:
+        return self.lines[line - 1][:_MOST_LETTERS] if 0 < line <= len(self.lines) else ""
+
+    def _line(self, pc: int, r: Report) -> int:
+        return r.line if pc == r.pc else r.line2
+
+    def _updates(self, store: int) -> set[int]:
+        """The loads of the element that a store overwrites with what is computed from them."""
+        i = self.image.instructions[store]
+        readers = self.flow.values.readers_of(self.image.owner[store])
+        found = {pc for name in _registers(i)[:1] for pc in readers.get(name, ())}
+        return {
+            pc
+            for pc in found
+            if is_load(self.image.instructions[pc])
+            and _place(self.image.instructions[pc]) == i.operands[0]
+            and self.flow.values.reaches(pc, store)
+        }
+
+    def _beside_atomics(self, reports: Sequence[Report]) -> set[int]:
+        """The stores that race with atomics."""
+        races = (r for r in reports if r.kind == c.RACE and _is_atomic(r))
+        return {pc for r in races for pc, is_store in _plain(r) if is_store}
+
+    def _written_back(self, r: Report, stores: Collection[int]) -> list[int]:
+        """Those of some stores that update what a race reads."""
+        reads = {pc for pc, is_store in _plain(r) if not is_store}
+        return [pc for pc in sorted(stores) if not reads.isdisjoint(self._updates(pc))]
+
+    def _check(self, r: Report) -> tuple[int, int] | None:
+        """The lines of a read and a write of one element that a branch on its value decides."""
+        accesses = _plain(r)
+        if len(accesses) < 2 or accesses[0][1] == accesses[1][1] or not r.target.name:
+            return None
+        (read, _), (write, _) = sorted(accesses, key=lambda access: access[1])
+        lines = self._line(read, r), self._line(write, r)
+        used = [_elements(self._text(line), r.target.name) for line in lines]
+        if used[0].isdisjoint(used[1]):
+            return None
+        seeds = {
+            (self.image.owner[read], x, True) for x in _registers(self.image.instructions[read])
+        }
+        decided = self.flow.controlled(self.flow.after(seeds))
+        return lines if self.flow.values.blocks.get(write) in decided else None
+
+    def _lock_of(self, r: Report) -> int:
+        """The line of a loop on an atomic swap that both accesses come after; 0 without one."""
+        lines = [at.line for at in self.image.locations]
+        for pc, op in enumerate(self.image.ops):
+            if not (op.startswith("atom") and _TAKES_LOCK.search(self._text(lines[pc]))):
+                continue
+            seeds = {
+                (self.image.owner[pc], x, True) for x in _registers(self.image.instructions[pc])
+            }
+            decided = self.flow.controlled(self.flow.after(seeds))
+            if self.flow.values.blocks.get(pc) in decided:  # it is repeated until its value allows
+                return lines[pc] if lines[pc] <= min(r.line, r.line2) else 0
+        return 0
+
+
+def _plain(r: Report) -> list[tuple[int, bool]]:
+    """The accesses of a race that are no atomics, each with whether it stores."""
+    own = [(r.pc, r.has(STORE))] * (not r.has(ATOMIC))
+    return own + [(r.pc2, r.has(OTHER_STORE))] * (not r.has(OTHER_ATOMIC))
+
+
+def _is_atomic(r: Report) -> bool:
+    return r.has(ATOMIC | OTHER_ATOMIC)
+
+
+def _registers(i: Instruction) -> list[str]:
+    """The registers in the first operand: what a load writes, where a store writes."""
+    return re.findall(r"[$%\w@]+", i.operands[0]) if i.operands else []
+
+
+def _place(load: Instruction) -> str:
+    return next((x for x in load.operands if x.startswith("[")), "")
+
+
+def _elements(text: str, name: str) -> set[str]:
+    """The elements of an array that a line names, such as `a[i]`, without blanks."""
+    array = rf"(?<![\w.]){re.escape(name)}\s*\[[^\[\]]{{1,80}}\]"
+    found = re.findall(rf"{array}|\*\s*{re.escape(name)}\b", text)
+    return {re.sub(r"\s", "", x) for x in found}
