@@ -47,7 +47,7 @@ void arrive(Warp *w, const BasicBlock *b, u32 frame) {
     if (kind == BAR_ARRIVE) {
       u32 threads = group == live_lanes(w) ? LANES : (u32)__builtin_popcount(group);
       w->cta->arrived[id[first]] += threads;
-      w->worker->changes++;
+      w->cta->passes++;
       announce_barrier_arrived(w, id[first], group);
       make_runnable(w, frame, b->next, group);
       continue;
@@ -141,7 +141,7 @@ bool release_barriers(Cta *c) {
     if (t.want ? t.counted < t.want : !all) continue;
     if (t.reduces) reduce(c, id);
     c->barriers++;
-    c->worker->changes++;
+    c->passes++;
     announce_barrier_completed(c, id, full && !c->arrived[id]);
     release_threads(c, id);
     any = true;

@@ -13,6 +13,7 @@
 
 #define SLICE (1u << 18)
 enum { ROUNDS = 64 }; /* of all warps between two readings of the clock */
+enum { IDLE_BARRIERS = 8, IDLE_STEPS = 1 << 12 }; /* see idles */
 
 /* Processor time of this thread: one that is stopped, or waits for a core, loses none of its limit. */
 f64 now(void) {
@@ -59,6 +60,7 @@ void free_cta(Cta *c) {
     free(c->warp[k].watch.state);
     free(c->warp[k].repetition.state);
   }
+  free(c->all.state);
   announce_block_destroyed(c);
   free_copies(c);
   free(c->shared);
@@ -137,6 +139,8 @@ void start_cta(Cta *c, u64 number) {
   c->at[2] = (u32)(number / n->grid[0] / n->grid[1]);
   if (c->worker->team->proof) start_in_proof(c);
   c->steps = c->barriers = c->time = c->clock = 0;
+  c->idle = 0;
+  c->idle_from = c->looks = c->looks_outside = c->all.change = 0;
   memset(c->shared, 0xA5, n->shared_bytes);
   memset(c->arrived, 0, sizeof c->arrived);
   start_copies(c);
@@ -174,6 +178,25 @@ static bool stands_still(Cta *c) {
   return repeats_itself(c) && !leap(c->worker);
 }
 
+/* At barriers that complete: whether the warps may wait in a loop with barriers for what another block does: they
+ * look at memory that others see, and either no memory has changed at so many barriers or, for so many steps, none
+ * that other blocks see. A block that waits so must not run on forever. */
+static bool idles(Cta *c) {
+  u64 outside = c->worker->changes, all = outside + c->changes;
+  if (c->seen != all) c->idle = 0;
+  if (c->seen_outside != outside) {
+    c->idle_from = c->steps;
+    c->looks = c->looks_outside = 0;
+  }
+  c->seen = all;
+  c->seen_outside = outside;
+  bool still = ++c->idle % IDLE_BARRIERS == 0 && c->looks;
+  if (!still && !(c->looks_outside && c->steps - c->idle_from >= IDLE_STEPS)) return false;
+  c->idle_from = c->steps;
+  c->looks = c->looks_outside = 0;
+  return true;
+}
+
 /* Runs a block until it is done, stops, or has used its time slice. */
 enum Outcome run_cta(Worker *k, Cta *c, u64 slice) {
   const Launch *n = k->launch;
@@ -204,7 +227,12 @@ enum Outcome run_cta(Worker *k, Cta *c, u64 slice) {
       continue;
     }
     if (!waiting) break;
-    if (release_barriers(c)) continue;
+    if (release_barriers(c)) {
+      if (!n->exact || !idles(c)) continue;
+      if (stands_still(c)) { abort_cta(c, STANDSTILL); return STOPPED; }
+      if (n->may_wait && !n->schedule) return ROTATE;
+      continue;
+    }
     if (abort_endless(c)) return STOPPED;
     bool freed = false;
     for (u32 x = 0; x < c->warps && !freed; x++) freed = release_warp_waits(&c->warp[x], true);

@@ -317,8 +317,8 @@ static u64 turn_of(const Warp *w) {
  * takes time, and the thread that changes the value may be in another block. */
 void let_others_run(Warp *w) {
   if (w->launch->schedule || !w->launch->may_wait) return;
-  if (w->waited_change != w->worker->changes) {
-    w->waited_change = w->worker->changes;
+  if (w->waited_change != changes_for(w)) {
+    w->waited_change = changes_for(w);
     w->waited = 0;
   }
   if (++w->waited % WAITS_A_TURN) return;

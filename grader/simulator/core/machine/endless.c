@@ -10,6 +10,9 @@
  * to a state that it was in before, and each of its lanes that can run has run since. Then all of them repeat the
  * same forever.
  *
+ * The warps of a block that complete barriers, or change its shared memory, do notice each other: such a block
+ * repeats itself when all its warps and its shared memory come to a state in which all of them were at once before.
+ *
  * Waits may read clocks, to sleep longer or to give up. So time is stopped where nothing else changes. If all
  * warps then repeat themselves, it leaps, up to days. Threads that repeat themselves even then wait for each other
  * and not for a time. Where a leap has any other effect, the run is void (AGAIN), and is repeated without leaps. */
@@ -244,6 +247,63 @@ bool leap(Worker *k) {
   return leaps;
 }
 
+static u64 stamp_of_block(const Cta *c) { return stamp(c->worker) + c->changes + c->passes; }
+
+static void look_at_warp(Warp *w) {
+  Repetition *r = &w->repetition;
+  Extent now;
+  bool first = r->change != stamp_of_block(w->cta);
+  if ((!first && r->repeats) || !extent_of(w, &now)) return;
+  if (first) *r = (Repetition){.change = stamp_of_block(w->cta), .state = r->state, .room = r->room};
+  r->repeats = r->kept && !(running_lanes(w) & ~r->ran) && each_part(w, &now, is_kept, r->state);
+  if (!r->repeats && !(++r->looks & (r->looks - 1))) keep_state(w, &now);
+}
+
+static bool is_block_kept(Cta *c) {
+  Repetition *all = &c->all;
+  u8 *kept = all->state;
+  bool same = all->kept && is_kept(&kept, c->arrived, sizeof c->arrived) &&
+              is_kept(&kept, c->shared, c->worker->launch->shared_bytes);
+  for (u32 x = 0; x < c->warps && same; x++) {
+    Warp *w = &c->warp[x];
+    Extent now;
+    same = extent_of(w, &now) && !(running_lanes(w) & ~w->repetition.ran) &&
+           each_part(w, &now, is_kept, w->repetition.state);
+  }
+  return same;
+}
+
+static void keep_block(Cta *c) {
+  Repetition *all = &c->all;
+  u32 shared = c->worker->launch->shared_bytes, want = sizeof c->arrived + shared;
+  u8 *kept = all->state;
+  if (want > all->room) kept = realloc(all->state, want);
+  if (!kept) return;
+  all->state = kept;
+  if (want > all->room) all->room = want;
+  keep(&kept, c->arrived, sizeof c->arrived);
+  keep(&kept, c->shared, shared);
+  all->kept = true;
+  for (u32 x = 0; x < c->warps; x++) {
+    Warp *w = &c->warp[x];
+    Extent now;
+    w->repetition.change = 0;
+    w->repetition.kept = false;
+    if (extent_of(w, &now)) keep_state(w, &now);
+    all->kept &= w->repetition.kept;
+  }
+}
+
+/* While warps notice each other; see the top. */
+static void look_at_block(Cta *c) {
+  Repetition *all = &c->all;
+  u64 change = stamp(c->worker);
+  if (all->change != change) *all = (Repetition){.change = change, .state = all->state, .room = all->room};
+  if (all->repeats) return;
+  all->repeats = is_block_kept(c);
+  if (!all->repeats && (!all->kept || !(++all->looks & (all->looks - 1)))) keep_block(c);
+}
+
 /* At the end of a block's turn; `last`: no block is left to start, which would be a change. The state that others are
  * compared with is a newer one each time when twice as many were: the first ones may be on the way to the loop. */
 void watch_repetition(Cta *c, bool last) {
@@ -252,21 +312,18 @@ void watch_repetition(Cta *c, bool last) {
   const Stillness *s = &k->still;
   bool still = s->stopped || s->reads == s->reads_before;
   if (!last || !still || s->quiet <= (k->launch->schedule || k->launch->may_wait ? QUIET : LONG_QUIET)) return;
-  for (u32 x = 0; x < c->warps; x++) {
-    Warp *w = &c->warp[x];
-    Repetition *r = &w->repetition;
-    Extent now;
-    bool first = r->change != stamp(k);
-    if ((!first && r->repeats) || !extent_of(w, &now)) continue;
-    if (first) *r = (Repetition){.change = stamp(k), .state = r->state, .room = r->room};
-    r->repeats = r->kept && !(running_lanes(w) & ~r->ran) && each_part(w, &now, is_kept, r->state);
-    if (!r->repeats && !(++r->looks & (r->looks - 1))) keep_state(w, &now);
-  }
+  u64 moved = c->changes + c->passes;
+  if (c->looked != moved) look_at_block(c);
+  else c->all.kept = false;
+  for (u32 x = 0; x < c->warps && c->looked == moved; x++) look_at_warp(&c->warp[x]);
+  c->looked = moved;
 }
 
 bool repeats_itself(const Cta *c) {
+  u64 change = stamp(c->worker), own = stamp_of_block(c);
+  if (c->all.repeats && c->all.change == change) return true;
   bool all = true;
   for (u32 x = 0; x < c->warps && all; x++)
-    all = c->warp[x].repetition.repeats && c->warp[x].repetition.change == stamp(c->worker);
+    all = c->warp[x].repetition.repeats && c->warp[x].repetition.change == own;
   return all;
 }

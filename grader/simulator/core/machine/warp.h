@@ -55,7 +55,7 @@ struct Warp {
   u64 turn_began, turn_ends;    /* steps at the start of its turn, and at its end */
   u64 slept, clock, clock_steps; /* see instructions/clock.c: cycles in this turn; the last read */
   u32 clock_pc, clock_reads;
-  u64 clock_change; u32 quiet_reads; /* Worker.changes at the last read, and the reads since it was another */
+  u64 clock_change; u32 quiet_reads; /* `changes` at the last read, and the reads since it was another */
   u64 waited_change; u32 waited; /* see let_others_run */
   const Insn *strong; u64 strong_at, strong_steps; /* the last strong load or atomic, the address of a lane, and when it was */
   u32 ran[LANES] __attribute__((aligned(32))); /* instructions of each lane, with Launch.work */
@@ -84,6 +84,9 @@ struct Cta {                    /* one block in progress */
   u64 time, clock;              /* simulated cycles at the start of a round; the last that was read */
   u64 stop;                     /* Stillness.stops when it was read */
   bool timed;                   /* a warp read a clock, slept or waited in this round */
+  u64 changes, passes;          /* of its shared memory; barriers that were completed, and arrivals at them */
+  u64 seen, seen_outside, idle_from; u32 idle, looks, looks_outside; /* see idles in block.c */
+  Repetition all; u64 looked;   /* of all its warps and its shared memory at once: see endless.c */
   u32 arrived[MAX_BARRIERS];    /* threads that came by bar.arrive */
   u8 *shared;
   Warp *warp;                   /* [MAX_WARPS] */
@@ -107,7 +110,7 @@ struct Worker {
   u64 *visits, *visit_lanes;    /* by basic block: times and lanes */
   u64 *guarded;                 /* by pc, of instructions under a guard: lanes; when counting */
   u64 steps;
-  u64 changes;                  /* what threads did that others may notice */
+  u64 changes;                  /* what threads did that other blocks may notice */
   Stillness still;
   u64 timer;                    /* the last global time that was read */
   u64 heap_used; u32 buffer_room; /* heap.c */
@@ -148,8 +151,17 @@ static inline void note_strong(Warp *w, const Insn *i, u64 at) {
   w->strong = i;
   w->strong_at = at;
   w->strong_steps = w->steps;
+  w->cta->looks++;
+  w->cta->looks_outside += !w->launch->may_wait || !(i->space == SHARED || at - SHARED_BASE < WINDOW);
 }
 static inline bool is_local(u64 at) { return without_owner(at) - LOCAL_BASE < WINDOW; }
+
+/* What threads did that this warp may notice, but for barriers. */
+static inline u64 changes_for(const Warp *w) { return w->worker->changes + w->cta->changes; }
+static inline void count_change(Warp *w, u32 space) {
+  if (space == SHARED) w->cta->changes++;
+  else if (space != LOCAL) w->worker->changes++;
+}
 
 static inline u32 thread_of(const Warp *w, u32 lane) { return w->base + lane; }
 static inline u32 first_lane(u32 mask) { return (u32)__builtin_ctz(mask); }

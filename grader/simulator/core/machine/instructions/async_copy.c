@@ -52,7 +52,7 @@ static void complete(Warp *w, AsyncCopy *f, u32 lanes) {
   set_mask(w, lanes);
   for (u32 l = 0; l < LANES; l++) offset[l] = lanes >> l & 1 ? f->offset[l] : fill;
   announce_copy_completed(w, f->insn, offset);
-  w->worker->changes++;
+  w->cta->changes++;
   for (u32 m = lanes; m; m &= m - 1) {
     u32 l = first_lane(m);
     memcpy(w->cta->shared + offset[l], f->data[l], f->insn->size);
@@ -148,7 +148,7 @@ void ptx_cp_async(Warp *w, const Insn *i) {
   u64 to[LANES];
   AsyncCopy *f = new_copy(w, i);
   if (!f) return;
-  w->worker->changes++;
+  w->cta->changes++;
   *f = (AsyncCopy){.insn = i};
   for (u32 l = 0; l < LANES; l++) {
     u32 n = i->flag ? SRC(u32, i->c)[l] : bytes;
@@ -188,7 +188,7 @@ static bool copy_row(Warp *w, const Insn *i, u64 from, u64 to, u32 barrier) {
   announce_copy_started(w, &write, offset);
   announce_copy_tracked(w, &write, lane, offset[0], barrier);
   announce_copy_completed(w, &write, offset);
-  w->worker->changes++;
+  w->cta->changes++;
   memcpy(s.data + offset[0], r.data + from_offset[0], LONGEST);
   return true;
 }

@@ -73,7 +73,7 @@ void ptx_atom(Warp *w, const Insn *i) {
       u64 old = 0, b = register_lane(w, i->b, i->width, l), c = op == CAS ? register_lane(w, i->c, i->width, l) : 0;
       memcpy(&old, p, bytes);
       u64 now = updated(op, type, bytes, old, b, c);
-      w->worker->changes += memcmp(p, &now, bytes) != 0;
+      if (memcmp(p, &now, bytes)) count_change(w, r.space);
       memcpy(p, &now, bytes);
       announce_updated(w, i, &r, l, offset[l], old, now);
       if (bytes == 8) {

@@ -41,8 +41,8 @@ static u64 clock_now(Warp *w, const Insn *i) {
   Worker *k = w->worker;
   if (k->still.stopped) return stopped_clock(w);
   k->still.reads++;
-  if (w->clock_change != k->changes) w->quiet_reads = 0;
-  w->clock_change = k->changes;
+  if (w->clock_change != changes_for(w)) w->quiet_reads = 0;
+  w->clock_change = changes_for(w);
   u32 faster = ++w->clock_reads / READS, quiet = ++w->quiet_reads / QUIET_READS;
   if (quiet > faster) faster = quiet;
   if (faster) {

@@ -247,10 +247,18 @@ static void store_any(Warp *w, const Insn *i, const Region *r, const u32 *offset
   }
 }
 
+/* Whether a store changes memory; asked only where threads may wait for each other. */
+static bool stores_other(const Warp *w, const Insn *i, const Region *r, const u32 *offset) {
+  if (!w->launch->exact || i->used & SHARED_POINTER) return true;
+  for (u32 m = w->mask; m; m &= m - 1)
+    if (!stores_same(w, i, first_lane(m), r->data + offset[first_lane(m)])) return true;
+  return false;
+}
+
 static inline void store_group(Warp *w, const Insn *i, const Region *r, const u32 *offset, u32 bytes,
                                bool word) {
   if (is_watched(w, i, r->space)) announce_write(w, i, r, offset, bytes);
-  w->worker->changes += r->space != LOCAL;
+  if (r->space != LOCAL && stores_other(w, i, r, offset)) count_change(w, r->space);
   if (!word) {
     store_any(w, i, r, offset);
     return;

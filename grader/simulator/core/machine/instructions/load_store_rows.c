@@ -1,5 +1,6 @@
 /* PTX ISA, "Data Movement": ld and st of one word by every lane of a warp, when the addresses are rows
  * in shared or global memory. Every other access is left to load_store.c, which checks each lane. */
+#include <string.h>
 #include "machine/events.h"
 #include "machine/memory.h"
 #include "machine/proof.h"
@@ -163,7 +164,10 @@ INLINE bool store(Warp *w, const Insn *i, u32 lanes, bool indexed) {
   for (u32 k = 1; k < LANES / lanes; k++)
     if (r.offset[k] <= last_of(&r, k - 1)) return false;
   if (is_watched(w, i, g.space)) announce_write_rows(w, i, &g, &r);
-  w->worker->changes++;
+  bool other = !w->launch->exact;
+  for (u32 k = 0; k < LANES / lanes && !other; k++)
+    other = memcmp(g.data + r.offset[k], v + k * lanes, lanes * sizeof *v) != 0;
+  if (other) count_change(w, g.space);
   for (u32 k = 0; k < LANES / lanes; k++) copy_row(g.data + r.offset[k], v + k * lanes, lanes);
   return true;
 }

@@ -47,7 +47,7 @@ static void one_lane(Warp *w, const Insn *i, u32 l, u32 offset, u8 *p, u32 *done
   u64 old, now, count = i->flag & COUNTED ? SRC(u32, i->c)[l] & MOST : 1;
   memcpy(&old, p, 8);
   now = changed(old, i->e, count);
-  w->worker->changes += now != old;
+  w->cta->changes += now != old;
   memcpy(p, &now, 8);
   if (i->count && i->e < TEST) DST(u64, i->d)[l] = old;
   if (i->e >= ARRIVE && i->e < TEST && now >> PHASE != old >> PHASE) announce_mbarrier_completed(w, offset);
@@ -125,7 +125,7 @@ void complete_transaction(Warp *w, const Insn *i, u64 barrier, u32 bytes) {
   announce_mbarrier_arrived(w, &end, offset);
   memcpy(&old, r.data + offset[0], 8);
   now = changed(old, COMPLETE, bytes);
-  w->worker->changes++;
+  w->cta->changes++;
   memcpy(r.data + offset[0], &now, 8);
   if (now >> PHASE != old >> PHASE) announce_mbarrier_completed(w, offset[0]);
 }

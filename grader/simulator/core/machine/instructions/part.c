@@ -128,7 +128,7 @@ static void swap_word(Warp *w, const Insn *i, const Group *g, u32 l) {
   set_mask(w, 1u << l);
   if (means) announce_atomic_part(w, &object, &g->r, offset, g->bytes);
   if (swaps) put_word(&g->r, data, g->word[l], SRC(u32, i->c)[l], 4);
-  w->worker->changes += swaps && old != SRC(u32, i->c)[l];
+  if (swaps && old != SRC(u32, i->c)[l]) count_change(w, g->r.space);
   if (means && !store) announce_updated(w, &object, &g->r, l, offset[l], before, swaps ? w->part[1][l] : before);
   if (i->e >> 16) set_register_lane(w, i->d, i->width, l, old);
 }

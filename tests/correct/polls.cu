@@ -1,0 +1,177 @@
+// Blocks that poll, with barriers in the loop, for what a block with a higher number does.
+#include <cuda/atomic>
+
+using Flag = cuda::atomic_ref<int, cuda::thread_scope_device>;
+
+// kernel all_see_their_flags grid 2 block 64
+// inout flag int32 = np.zeros(64) -> np.ones(64)
+// out seen int32 = np.full(64, 64)
+extern "C" __global__ void all_see_their_flags(int *flag, int *seen) {
+    Flag f(flag[threadIdx.x]);
+    if (blockIdx.x == 1) {
+        f.store(1, cuda::memory_order_release);
+    } else {
+        while (!__syncthreads_and(f.load(cuda::memory_order_acquire))) {}
+        seen[threadIdx.x] = 64;
+    }
+}
+
+// kernel one_thread_looks grid 2 block 96
+// inout data int32 = np.zeros(96) -> np.arange(96)
+// in flag int32 = np.zeros(1)
+// out got int32 = np.arange(96)
+extern "C" __global__ void one_thread_looks(int *data, int *flag, int *got) {
+    __shared__ int go;
+    if (blockIdx.x == 1) {
+        data[threadIdx.x] = threadIdx.x;
+        __syncthreads();
+        if (threadIdx.x == 0) Flag(*flag).store(1, cuda::memory_order_release);
+        return;
+    }
+    do {
+        __syncthreads();
+        if (threadIdx.x == 0) go = Flag(*flag).load(cuda::memory_order_acquire);
+        __syncthreads();
+    } while (!go);
+    got[threadIdx.x] = data[threadIdx.x];
+}
+
+// kernel looks_by_atomics grid 3 block 64
+// inout flag int32 = np.zeros(1) -> np.array([2])
+// out rounds int32 = np.ones(64)
+extern "C" __global__ void looks_by_atomics(int *flag, int *rounds) {
+    if (blockIdx.x) {
+        if (threadIdx.x == 0) atomicAdd(flag, 1);
+        return;
+    }
+    int n = 0, seen;
+    do {
+        seen = threadIdx.x == 0 && atomicAdd(flag, 0) == 2;
+        n++;
+    } while (!__syncthreads_or(seen));
+    rounds[threadIdx.x] = n > 0;
+}
+
+// Two places in turn, so that shared memory changes in each round.
+// kernel two_places grid 2 block 64
+// in flag int32 = np.zeros(1)
+// out done int32 = np.ones(64)
+extern "C" __global__ void two_places(int *flag, int *done) {
+    __shared__ int go[2];
+    if (blockIdx.x == 1) {
+        if (threadIdx.x == 0) Flag(*flag).store(1, cuda::memory_order_release);
+        return;
+    }
+    if (threadIdx.x < 2) go[threadIdx.x] = 0;
+    __syncthreads();
+    for (int k = 0;; k ^= 1) {
+        if (threadIdx.x == 32) go[k] = 2 * k + Flag(*flag).load(cuda::memory_order_acquire);
+        __syncthreads();
+        if (go[k] & 1) break;
+        if (threadIdx.x == 0) go[k ^ 1] = 4;
+        __syncthreads();
+    }
+    done[threadIdx.x] = 1;
+}
+
+// kernel counts_in_shared_memory grid 2 block 64
+// in flag int32 = np.zeros(1)
+// out rounds int32 = np.array([1])
+extern "C" __global__ void counts_in_shared_memory(int *flag, int *rounds) {
+    __shared__ int go, count;
+    if (blockIdx.x == 1) {
+        if (threadIdx.x == 0) Flag(*flag).store(1, cuda::memory_order_release);
+        return;
+    }
+    if (threadIdx.x == 0) count = 0;
+    do {
+        if (threadIdx.x == 0) {
+            go = Flag(*flag).load(cuda::memory_order_acquire);
+            count++;
+        }
+        __syncthreads();
+        if (go) break;
+        __syncthreads();
+    } while (true);
+    if (threadIdx.x == 0) *rounds = count > 0;
+}
+
+// The first warp looks and tells the others by a named barrier at which they only arrive in return.
+// kernel named_barriers grid 2 block 96
+// in flag int32 = np.zeros(1)
+// out done int32 = np.ones(96)
+extern "C" __global__ void named_barriers(int *flag, int *done) {
+    __shared__ int go;
+    if (blockIdx.x == 1) {
+        if (threadIdx.x == 0) Flag(*flag).store(1, cuda::memory_order_release);
+        return;
+    }
+    while (true) {
+        if (threadIdx.x < 32) {
+            if (threadIdx.x == 0) go = Flag(*flag).load(cuda::memory_order_acquire);
+            __syncwarp();
+            asm volatile("bar.arrive 1, 96;" ::: "memory");
+        } else {
+            asm volatile("bar.sync 1, 96;" ::: "memory");
+        }
+        int now = *(volatile int *)&go;
+        asm volatile("bar.sync 2, 96;" ::: "memory");
+        if (now) break;
+    }
+    done[threadIdx.x] = 1;
+}
+
+// kernel one_warp_votes grid 2 block 32
+// inout flag int32 = np.zeros(32) -> np.ones(32)
+// out done int32 = np.ones(32)
+extern "C" __global__ void one_warp_votes(int *flag, int *done) {
+    Flag f(flag[threadIdx.x]);
+    if (blockIdx.x == 1) {
+        f.store(1, cuda::memory_order_release);
+        return;
+    }
+    __shared__ int seen[32];
+    do {
+        __syncwarp();
+        seen[threadIdx.x] = f.load(cuda::memory_order_acquire);
+        __syncwarp();
+    } while (!__all_sync(~0u, seen[threadIdx.x ^ 1]));
+    done[threadIdx.x] = 1;
+}
+
+// kernel phases_of_an_mbarrier grid 2 block 64
+// in flag int32 = np.zeros(1)
+// out done int32 = np.ones(64)
+#include <cuda/barrier>
+extern "C" __global__ void phases_of_an_mbarrier(int *flag, int *done) {
+    __shared__ cuda::barrier<cuda::thread_scope_block> bar;
+    __shared__ int go;
+    if (blockIdx.x == 1) {
+        if (threadIdx.x == 0) Flag(*flag).store(1, cuda::memory_order_release);
+        return;
+    }
+    if (threadIdx.x == 0) init(&bar, 64);
+    __syncthreads();
+    do {
+        bar.arrive_and_wait();
+        if (threadIdx.x == 0) go = Flag(*flag).load(cuda::memory_order_acquire);
+        bar.arrive_and_wait();
+    } while (!go);
+    done[threadIdx.x] = 1;
+}
+
+// Each block waits for the next one, the last for none.
+// kernel from_the_last_block grid 6 block 64
+// in flag int32 = np.zeros(7)
+// out order int32 = np.arange(6)[::-1]
+extern "C" __global__ void from_the_last_block(int *flag, int *order) {
+    int next = blockIdx.x + 1 < gridDim.x, go;
+    do {
+        go = 1;
+        if (threadIdx.x == 0 && next) go = Flag(flag[blockIdx.x + 1]).load(cuda::memory_order_acquire);
+    } while (!__syncthreads_and(go));
+    if (threadIdx.x == 0) {
+        order[blockIdx.x] = gridDim.x - 1 - blockIdx.x;
+        Flag(flag[blockIdx.x]).store(1, cuda::memory_order_release);
+    }
+}

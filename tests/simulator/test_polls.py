@@ -1,0 +1,81 @@
+"""Loops with barriers that wait for others: one that nobody ends is a deadlock, and no other is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from grader.launch import Array, Launch
+from grader.simulator.simulate import simulate
+from tests.fuzz.corpus import read
+from tests.simulator.test_endless import compiled, timeouts
+from tests.trusted import compiled_here
+
+ENDLESS = [
+    path
+    for path in sorted((Path(__file__).parents[1] / "watch/timeout").glob("polls_*.cu"))
+    if not path.stem.endswith("_clean")
+]
+
+
+@pytest.mark.parametrize("path", ENDLESS, ids=lambda path: path.stem)
+def test_a_poll_that_no_block_can_end_is_a_deadlock(path: Path) -> None:
+    launch = read(path.read_text()).launch()
+    (trace,) = simulate(compiled_here(path), [launch], steps=4_000_000)
+    assert ["deadlock" in finding.message for finding in timeouts(trace)] == [True]
+
+
+KERNEL = """
+extern "C" __global__ void k(int *out)
+{{
+    __shared__ int go;
+    int t = threadIdx.x, n = 0;
+    if (t == 0) go = 0;
+    __syncthreads();
+    {}
+    out[t] = n;
+}}
+"""
+SLOWLY = (
+    "unsigned x = 1; for (int i = 0; i < 300000; ++i) x = x * 5 + i; atomicExch(out + 64, x | 1);"
+)
+ENDING = {
+    "a slow block": (
+        f"if (blockIdx.x == 1) {{ if (t == 0) {{ {SLOWLY} }} return; }} "
+        "while (!__syncthreads_or(t == 0 && atomicAdd(out + 64, 0))) ; n = 7;",
+        7,
+    ),
+    "a slow warp": (
+        f"if (t >= 64) {{ if (t == 64) {{ {SLOWLY} }} return; }} int seen; do {{ "
+        "if (t == 0) go = atomicAdd(out + 64, 0); "
+        'asm volatile("bar.sync 1, 64;" ::: "memory"); seen = *(volatile int *)&go; '
+        'asm volatile("bar.sync 1, 64;" ::: "memory"); } while (!seen); n = 7;',
+        7,
+    ),
+    "periods": (
+        "int p = t < 32 ? 61 : 53, at = 0; "
+        "do { at = (at + 1) % p; n += atomicAdd(out + 65, 0) == 0; } "
+        "while (!__syncthreads_and(at == 0));",
+        61 * 53,
+    ),
+    "periods in shared memory": (
+        "volatile int *v = &go; int at = 0; do { at = (at + 1) % 61; ++n; "
+        "if (t == 0) *v = (*v + 1 + atomicAdd(out + 65, 0)) % 53; __syncthreads(); } "
+        "while (!__syncthreads_and(at == 0 && *v == 0));",
+        61 * 53,
+    ),
+}
+"""Bodies whose loops end, late or in a round that both of two periods divide; what they give."""
+
+
+@pytest.mark.parametrize("name", ENDING)
+def test_a_poll_that_ends_late_is_no_deadlock(name: str) -> None:
+    body, result = ENDING[name]
+    out = Array("out", (66,), "int32", np.zeros(66, np.int32), read_back=True)
+    launch = Launch("k", (1 + (name == "a slow block"), 1, 1), (96, 1, 1), (out,))
+    (trace,) = simulate(compiled(KERNEL.format(body)), [launch])
+    assert timeouts(trace) == []
+    assert trace.ended, trace.findings
+    assert set(trace.outputs[0][:64].tolist()) == {result}
