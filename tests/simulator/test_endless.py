@@ -203,6 +203,35 @@ def test_a_wait_that_no_thread_can_end_is_found_soon(name: str) -> None:
     assert [words in finding.message for finding in timeouts(trace)] == [True]
 
 
+HAND_OVER = """
+#include <cuda/barrier>
+using Barrier = cuda::barrier<cuda::thread_scope_block>;
+#pragma nv_diag_suppress static_var_with_dynamic_init
+extern "C" __global__ void k(int *out, int n) {
+    __shared__ Barrier full, empty;
+    int t = threadIdx.x;
+    if (t == 0) { init(&full, n); init(&empty, 33); }
+    __syncthreads();
+    for (int i = 0; i < 4; i++) {
+        if (t == 0) { (void)full.arrive(); empty.arrive_and_wait(); }
+        if (t >= 32) { full.arrive_and_wait(); (void)empty.arrive(); }
+    }
+    out[t] = 1;
+}
+"""
+
+
+def test_the_barrier_that_holds_up_the_others_comes_first() -> None:
+    """The first warp waits for another one, whose arrivals are missing because its threads wait."""
+    trace = run(compiled(HAND_OVER), zeros(64), Scalar("n", 34, "int32"))
+    full, empty = timeouts(trace)
+    assert "`full`" in full.message and "33 of 34 arrivals" in full.message
+    assert "`empty`" in empty.message and "1 of 33 arrivals" in empty.message
+    assert full.line == 12 and empty.line == 11 and full.follows < empty.follows
+    right = run(compiled(HAND_OVER), zeros(64), Scalar("n", 33, "int32"))
+    assert right.ended and not timeouts(right)
+
+
 def test_a_wait_for_a_slow_thread_is_none_without_end() -> None:
     """Nothing changes for long, while one warp computes in registers what it arrives after."""
     body = (

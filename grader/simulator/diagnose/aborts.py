@@ -44,7 +44,7 @@ _TIMEOUTS = {
 """By the report's kind and `extra`: what ended the launch, and the hint."""
 
 
-_AT_MBARRIER, _AWAITED, _BYTES_MISSING = 1, 2, 1 << 31
+_AT_MBARRIER, _AWAITED, ALL_ARRIVED, _BYTES_MISSING = 1, 2, 4, 1 << 31
 """In the flags and in `extra` of a STANDSTILL or LIMIT report: see core/watch/faults.c."""
 
 
@@ -69,6 +69,8 @@ def _endless_wait(r: Report) -> Finding:
             "that all of these threads arrive, and that the parity or token of the wait is that of "
             "the phase."
         )
+        if r.flags & ALL_ARRIVED:
+            state += ", and all warps that remain have arrived or wait for it"
     proven = f"deadlock: threads wait for {name}, and no thread that runs can end the wait"
     limit = f"the simulation reached its time limit while threads waited for {name}"
     return Finding(

@@ -18,6 +18,7 @@ from grader.simulator.core import bindings as c
 from grader.simulator.decode.blocks import reachable, successors
 from grader.simulator.decode.dataflow import sources, targets
 from grader.simulator.decode.module import Image
+from grader.simulator.diagnose.aborts import ALL_ARRIVED
 from grader.simulator.diagnose.confirmation import Confirmation
 from grader.simulator.diagnose.races import (
     ACROSS_BLOCKS,
@@ -280,6 +281,7 @@ class Consequences:
                 _ends(r, other, text)
                 or _strays(r, other)
                 or _awaits(r, other)
+                or _holds_up(r, other)
                 or self._addresses(other, names)
                 or self._is_decided(r, other, blocks)
             )
@@ -331,6 +333,12 @@ def _awaits(r: Report, race: Report) -> bool:
     if not (r.kind == race.kind == c.RACE and r.has(IN_FLIGHT)) or race.has(IN_FLIGHT):
         return False
     return (race.pc2, race.pc) == (r.pc, r.pc2)
+
+
+def _holds_up(r: Report, other: Report) -> bool:
+    """Whether the threads that wait for an mbarrier are those that another one lacks."""
+    full = r.kind == c.STANDSTILL and r.has(ALL_ARRIVED)
+    return full and other.kind == c.STANDSTILL and not other.has(ALL_ARRIVED)
 
 
 def _is_scalar(r: Report) -> bool:

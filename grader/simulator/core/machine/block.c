@@ -106,27 +106,39 @@ static u32 first_to_name(const Cta *c, u32 kind) {
   return 0;
 }
 
-/* Ends the launch with a fault at the basic block that the first warp would run next, or, when all
- * warps wait, at the place where one waits. */
+/* Ends the launch with a fault at the basic block that a warp would run next; false where all its lanes wait. */
+static bool abort_warp(Warp *w, u32 kind) {
+  for (u32 f = w->frames; f-- > 0;) {
+    const Frame *fr = &w->frame[f];
+    if (!fr->pending_blocks) continue;
+    const u32 *m = (const u32 *)(w->arena + fr->masks);
+    u32 at = 0;
+    while (!m[at]) at++;
+    set_mask(w, m[at]);
+    const BasicBlock *b = &w->launch->block[w->launch->function[fr->function].block + at];
+    bool back = b->kind == BRANCH && b->target <= at; /* the line of the loop */
+    fail(w, kind, back || b->end == b->first ? b->pc : w->launch->insn[b->first].pc, 0);
+    return true;
+  }
+  return false;
+}
+
+/* Ends the launch with a fault of the first warp that can run, or, when all warps wait, at the place where one waits.
+ * Where warps stand still at mbarriers, there is one for each of these: one may be the cause of the others. */
 void abort_cta(Cta *c, u32 kind) {
   Warp *waiting = c->warp;
   u32 first = first_to_name(c, kind);
+  bool named = false;
   for (u32 x = 0; x < c->warps; x++) {
     Warp *w = &c->warp[(first + x) % c->warps];
+    bool known = false;
     if (w->waits && !waiting->waits) waiting = w;
-    for (u32 f = w->frames; f-- > 0;) {
-      const Frame *fr = &w->frame[f];
-      if (!fr->pending_blocks) continue;
-      const u32 *m = (const u32 *)(w->arena + fr->masks);
-      u32 at = 0;
-      while (!m[at]) at++;
-      set_mask(w, m[at]);
-      const BasicBlock *b = &w->launch->block[w->launch->function[fr->function].block + at];
-      bool back = b->kind == BRANCH && b->target <= at; /* the line of the loop */
-      fail(w, kind, back || b->end == b->first ? b->pc : w->launch->insn[b->first].pc, 0);
-      return;
-    }
+    for (u32 y = 0; named && y < x; y++) known |= c->warp[(first + y) % c->warps].tested == w->tested;
+    if ((named && !w->tested) || known || !abort_warp(w, kind)) continue;
+    if (kind != STANDSTILL || !w->tested) return;
+    named = true;
   }
+  if (named) return;
   if (waiting->waits) set_mask(waiting, waiting->wait[0].mask);
   fail(waiting, kind, waiting->waits ? waiting->wait[0].pc : 0, 0);
 }

@@ -106,14 +106,14 @@ static void report_image_fault(Warp *w, const Insn *i, u32 lane, u32 number, u32
 
 /* The mbarrier that a warp waits for when the launch ends. `extra`: the missing arrivals, of `size`; where none is missing,
  * BYTES_MISSING, and `size` is the bytes that copies have not brought, negative where they brought too many. */
-enum { AT_MBARRIER = 1 };
+enum { AT_MBARRIER = 1, ALL_ARRIVED = 4 };
 #define BYTES_MISSING (1u << 31)
 static void add_mbarrier(const Warp *w, Report *r) {
   u32 offset = w->tested - 1, expected = 0, missing = 0;
   counts_of(w->cta, offset, &expected, &missing);
   r->space = SHARED;
-  r->address = offset;
-  r->flags = AT_MBARRIER;
+  r->address = r->buffer = offset; /* reports of several mbarriers differ */
+  r->flags = AT_MBARRIER | (missing && all_have_arrived(w->cta, offset) ? ALL_ARRIVED : 0);
   r->size = missing ? expected : (u32)pending_bytes(w->cta, offset);
   r->extra = missing ? missing : BYTES_MISSING;
 }

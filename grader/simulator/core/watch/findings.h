@@ -14,4 +14,6 @@ void report_invalid(Warp *w, const Insn *i, u32 lane, u64 address, u32 bytes, u3
 /* The variable of a function with a number, or NULL: see decode/numbering.py. */
 const LocalVariable *numbered(const Launch *n, const Function *f, u32 number);
 
+/* Whether each warp has arrived in the present phase of an mbarrier, or waits for it: no more arrivals are to come. */
+bool all_have_arrived(const Cta *c, u32 offset);
 #endif

@@ -15,8 +15,9 @@ enum State { NOTHING, VALID, INVALIDATED, UNWRITTEN };
 /* Report.extra: enum Misuse of diagnose/mbarriers.py. */
 enum Misuse { BAD_COUNT = 1, SET_AGAIN, AFTER_INVALIDATION, NEVER_SET, PLAIN_ACCESS };
 
-/* By 8 bytes: what they are, and who initialized or invalidated them last, and in which phase. */
-typedef struct { u32 state, pc, thread, phase; } Place;
+/* By 8 bytes: what they are, who initialized or invalidated them last, and in which phase; the warps that have arrived
+ * in the mbarrier's present phase. */
+typedef struct { u32 state, pc, thread, phase, arrived; } Place;
 typedef struct { Place *place; u32 valid; } Objects;
 
 static Objects *objects_of(const Cta *c) { return c->state[mbarriers_slot]; }
@@ -74,7 +75,7 @@ static void set(Warp *w, const Insn *i, const u32 *offset) {
       report_misuse(w, i, l, offset[l], SET_AGAIN, OBJECT, p);
     if (!init) check_use(w, i, l, offset[l], p);
     all->valid += (u32)init - (p->state == VALID);
-    *p = (Place){init ? VALID : INVALIDATED, i->pc, thread_of(w, l), phase};
+    *p = (Place){init ? VALID : INVALIDATED, i->pc, thread_of(w, l), phase, 0};
   }
 }
 
@@ -83,6 +84,23 @@ static void use(Warp *w, const Insn *i, const u32 *offset) {
     u32 l = first_lane(m);
     check_use(w, i, l, offset[l], &objects_of(w->cta)->place[offset[l] / OBJECT]);
   }
+}
+
+static void note_arrival(Warp *w, const Insn *i, const u32 *offset) {
+  use(w, i, offset);
+  for (u32 m = w->mask; m; m &= m - 1)
+    objects_of(w->cta)->place[offset[first_lane(m)] / OBJECT].arrived |= 1u << (w - w->cta->warp);
+}
+
+static void note_end(Warp *w, u32 offset) { objects_of(w->cta)->place[offset / OBJECT].arrived = 0; }
+
+bool all_have_arrived(const Cta *c, u32 offset) {
+  for (u32 x = 0; x < c->warps; x++) {
+    const Warp *w = &c->warp[x];
+    bool arrived = objects_of(c)->place[offset / OBJECT].arrived >> x & 1;
+    if (live_lanes(w) && !arrived && w->tested != offset + 1) return false;
+  }
+  return true;
 }
 
 static void check_plain(Warp *w, const Insn *i, const u32 *offset, u32 bytes, bool stores) {
@@ -111,6 +129,6 @@ static void check_write_rows(Warp *w, const Insn *i, const Region *g, const Rows
 
 const Watcher mbarriers_watcher = {
     .listens = listens, .block_created = make, .block_started = reset, .block_destroyed = discard,
-    .mbarrier_set = set, .mbarrier_arrived = use, .mbarrier_tested = use,
+    .mbarrier_set = set, .mbarrier_arrived = note_arrival, .mbarrier_completed = note_end, .mbarrier_tested = use,
     .read = check_read, .read_part = check_read, .write = check_write, .atomic = check_write, .atomic_part = check_write,
     .read_rows = check_read_rows, .write_rows = check_write_rows};
