@@ -1,4 +1,4 @@
-// Blocks that poll, with barriers in the loop, for what a block with a higher number does.
+// Blocks that poll, with barriers in the loop, for what a block with a higher number does; lanes that take turns.
 #include <cuda/atomic>
 
 using Flag = cuda::atomic_ref<int, cuda::thread_scope_device>;
@@ -174,4 +174,43 @@ extern "C" __global__ void from_the_last_block(int *flag, int *order) {
         order[blockIdx.x] = gridDim.x - 1 - blockIdx.x;
         Flag(flag[blockIdx.x]).store(1, cuda::memory_order_release);
     }
+}
+
+// Lanes of one warp that wait for each other in turn.
+// kernel turns_of_threads grid 1 block 128
+// out sums int32 = np.cumsum(np.arange(128))
+extern "C" __global__ void turns_of_threads(int *sums) {
+    __shared__ volatile int turn;
+    __shared__ int sum;
+    if (threadIdx.x == 0) turn = sum = 0;
+    __syncthreads();
+    while (turn != threadIdx.x) {}
+    __threadfence_block();
+    sum += threadIdx.x;
+    sums[threadIdx.x] = sum;
+    __threadfence_block();
+    turn = threadIdx.x + 1;
+}
+
+// kernel turns_downwards grid 2 block 64
+// inout turn int32 = np.zeros(1) -> np.array([128])
+// out order int32 = np.arange(128)[::-1]
+extern "C" __global__ void turns_downwards(int *turn, int *order) {
+    int me = 127 - (blockIdx.x * 64 + threadIdx.x), seen;
+    Flag now(*turn);
+    while ((seen = now.load(cuda::memory_order_acquire)) != me) {}
+    order[127 - me] = seen;
+    now.store(me + 1, cuda::memory_order_release);
+}
+
+// kernel tickets_of_threads grid 1 block 64
+// inout lock uint32 = np.zeros(2) -> np.array([64, 64])
+// inout n int32 = np.zeros(1) -> np.array([64])
+extern "C" __global__ void tickets_of_threads(unsigned *lock, int *n) {
+    unsigned me = atomicAdd(&lock[0], 1);
+    while (atomicAdd(&lock[1], 0) != me) {}
+    __threadfence();
+    *n += 1;
+    __threadfence();
+    atomicAdd(&lock[1], 1);
 }

@@ -11,7 +11,7 @@
 #include "machine/params.h"
 #include "machine/proof.h"
 
-enum { STEPS_A_TURN = 4096, PICKS_A_ROTATION = 1024, BLOCKS_A_LOOK = 64, STEPS_A_LOOK = 64, TURNS_OF_A_FRAME = 7, WAITS_A_TURN = 32 };
+enum { STEPS_A_TURN = 4096, PICKS_A_ROTATION = 1024, BLOCKS_A_LOOK = 64, STEPS_A_LOOK = 64, TURNS_OF_A_FRAME = 7, WAITS_A_TURN = 32, WAITS_A_YIELD = 4 };
 
 static inline u32 *masks(Warp *w, const Frame *f) { return (u32 *)(w->arena + f->masks); }
 static inline u64 *bits(Warp *w, const Frame *f) { return (u64 *)(w->arena + f->bits); }
@@ -33,6 +33,16 @@ void make_runnable(Warp *w, u32 frame, u32 block, u32 mask) {
   m[block] |= mask;
 }
 
+/* The first basic block with lanes; after lanes have waited in vain, one behind theirs if there is one. */
+static u32 first_block(Warp *w, const u64 *b, u32 words) {
+  if (w->yields_to && w->waited_change != changes_for(w)) w->yields_to = 0;
+  u32 k = w->yields_to / 64;
+  u64 word = k < words ? b[k] & ~0ull << w->yields_to % 64 : 0;
+  while (!word && ++k < words) word = b[k];
+  for (k = word ? k : 0; !word; k += !word) word = b[k];
+  return k * 64 + (u32)__builtin_ctzll(word);
+}
+
 static u32 take_block(Warp *w, Frame *f, bool last, u32 *mask) {
   u64 *b = bits(w, f);
   u32 words = (w->launch->function[f->function].blocks + 63) / 64, at = 0;
@@ -40,8 +50,7 @@ static u32 take_block(Warp *w, Frame *f, bool last, u32 *mask) {
     for (u32 k = words; k-- > 0;)
       if (b[k]) { at = k * 64 + 63 - (u32)__builtin_clzll(b[k]); break; }
   } else {
-    for (u32 k = 0; k < words; k++)
-      if (b[k]) { at = k * 64 + (u32)__builtin_ctzll(b[k]); break; }
+    at = first_block(w, b, words);
   }
   b[at / 64] &= ~(1ull << at % 64);
   f->pending_blocks--;
@@ -130,7 +139,7 @@ static const Frame *push(Warp *w, u32 function, u32 lanes, u32 parent, u32 ret, 
 
 void start_warp(Warp *w, u32 function) {
   w->frames = w->arena_used = w->waits = w->exited = w->turns = w->picks = 0;
-  w->steps = w->clock_steps = w->clock_reads = w->quiet_reads = w->waited = 0;
+  w->steps = w->clock_steps = w->clock_reads = w->quiet_reads = w->waited = w->yields = 0;
   start_loop_watch(w);
   w->repetition.change = w->signature = w->tested = 0;
   memset(w->ran, 0, sizeof w->ran);
@@ -312,16 +321,18 @@ static u64 turn_of(const Warp *w) {
   return n->schedule ? 1 + r % (2u << (r >> 16) % 6) : STEPS_A_TURN;
 }
 
-/* At a load or atomic that a loop repeats until its value allows to leave. In the usual order a warp that has waited
- * so often while no memory changed ends its turn, and its block too: each look at a place where many threads wait
- * takes time, and the thread that changes the value may be in another block. */
+/* At a load or atomic that a loop repeats until its value allows to leave. In the usual order lanes that have waited
+ * so often while no memory changed let the lanes run that are behind the loop, and a warp ends its turn, and its
+ * block too: each look at a place where many threads wait takes time, and the thread that changes the value may be
+ * in another block. */
 void let_others_run(Warp *w) {
-  if (w->launch->schedule || !w->launch->may_wait) return;
+  if (w->launch->schedule || !w->launch->exact) return;
   if (w->waited_change != changes_for(w)) {
     w->waited_change = changes_for(w);
     w->waited = 0;
   }
-  if (++w->waited % WAITS_A_TURN) return;
+  w->yields |= ++w->waited % WAITS_A_YIELD == 0;
+  if (w->waited % WAITS_A_TURN) return;
   w->turn_ends = w->steps;
   w->cta->timed = true;
 }
@@ -336,7 +347,7 @@ static void let_returned_go(Warp *w) {
 enum Outcome run_warp(Warp *w) {
   u64 before = w->turn_began = w->steps;
   w->turn_ends = before + turn_of(w);
-  w->slept = 0;
+  w->slept = w->yields_to = 0;
   bool exact = w->launch->exact;
   for (;;) {
     u32 frame = pick_frame(w);
@@ -352,15 +363,21 @@ enum Outcome run_warp(Warp *w) {
     w->bank[0] = w->arena + f->registers;
     if (mask != w->mask) set_mask(w, mask);
     bool straight;
+    u32 ran = at;
     u64 look = exact ? w->steps + STEPS_A_LOOK : UINT64_MAX;
     do {
       const BasicBlock *b = &w->launch->block[fn->block + at];
       straight = false;
+      ran = at;
       if (w->steps >= w->watch.at && find_endless(w, frame, fn->block + at)) break;
       run_block(w, b, fn->block + at);
       straight = finish_block(w, b, frame, &at);
     } while (straight && w->steps < w->turn_ends && w->steps < look && !w->worker->stop);
     if (straight) make_runnable(w, frame, at, w->mask);
+    if (w->yields) {
+      w->yields = false;
+      w->yields_to = ran + 1;
+    }
     bool late = exact && is_late(w->worker, BLOCKS_A_LOOK);
     if (w->steps < w->turn_ends && !w->worker->stop && !late) continue;
     w->turns++;

@@ -57,6 +57,7 @@ struct Warp {
   u32 clock_pc, clock_reads;
   u64 clock_change; u32 quiet_reads; /* `changes` at the last read, and the reads since it was another */
   u64 waited_change; u32 waited; /* see let_others_run */
+  u32 yields_to; bool yields;   /* the basic block from which lanes run first that do not wait; lanes wait */
   const Insn *strong; u64 strong_at, strong_steps; /* the last strong load or atomic, the address of a lane, and when it was */
   u32 ran[LANES] __attribute__((aligned(32))); /* instructions of each lane, with Launch.work */
   Frame frame[MAX_FRAMES];
