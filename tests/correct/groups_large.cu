@@ -208,3 +208,13 @@ extern "C" __global__ void tile128_leader(int *n, int *y) {
   int base = cg::invoke_one_broadcast(t, [&] { return atomicAdd(n, 1); });
   y[threadIdx.x] += 0 * base;
 }
+
+// kernel objects_of_inlined_code grid 1 block 96
+// in x int32 = rng.integers(0, 99, 96)
+// out y int32 = np.concatenate([[sum(w[:i][(w[:i] & 1) == (w[i] & 1)]) for i in range(32)] for w in x.reshape(3, 32)])
+__global__ void objects_of_inlined_code(const int *x, int *y) {
+  auto tile = cg::tiled_partition<32>(cg::this_thread_block());
+  int v = x[cg::this_thread_block().thread_rank()];
+  auto alike = cg::binary_partition(tile, v & 1);
+  y[threadIdx.x] = cg::exclusive_scan(alike, v, cg::plus<int>());
+}

@@ -19,6 +19,7 @@ from grader.compile.program import Program
 from grader.compile.source import compile_source
 from grader.launch import Array, Launch, Scalar
 from grader.simulator.simulate import Variants, simulate
+from tests.simulator.test_watch import WATCH, trace
 
 HEAD = """
 struct Cell { int head[2], rows[2][3], tail; };
@@ -178,3 +179,7 @@ def test_each_statement_has_both_outcomes_or_none(what: int) -> None:
     assert bool(leaving) == (STATEMENTS[what] not in FLAT)
     if leaving:
         assert found(leaving[:1]) == found(leaving) == {("info", program()[2][what])}
+
+
+def test_the_initializer_of_an_array_leaves_no_row() -> None:
+    assert not trace(WATCH / "invalid" / "local_rows_in_an_initializer_clean.cu").findings

@@ -29,6 +29,7 @@ _BYTES = {"t": 2, "i": 4, "j": 4, "f": 4, "l": 8, "m": 8, "x": 8, "y": 8, "d": 8
 """The sizes of types by their letters in a mangled name."""
 _ATOMIC_CALL = re.compile(r"\batomic\w*\s*\(\s*\(*\s*&[\w.>\[\]()\s-]*$")
 _ADDRESS = re.compile(r"(?<!&)&[\w.>\[\]()\s-]*$")
+_TYPE = re.compile(r"(?<![\w.])(?!(?:return|else|do|throw|case|goto)\b)[A-Za-z_]\w*\s+$")
 _NO_CODE = re.compile(r'"(?:[^"\\]|\\.)*"|//.*|/\*.*?(?:\*/|$)')
 _ATOMIC, _STORE = 16, 64  # in the flag of a check, as in a report
 _MOST_ADDED = 16
@@ -260,7 +261,8 @@ def _indexed(
 def _indexes(text: str, path: str, *, atomic: bool) -> bool:
     """Whether a statement indexes an array of a variable, and takes no address of an element.
 
-    A statement that also names the array in another way may access it so.
+    A statement that also names the array in another way may access it so. The initializer of an
+    array, in the statement that declares it, is written as it lies in memory.
 
     Args:
         text: the statement.
@@ -272,7 +274,7 @@ def _indexes(text: str, path: str, *, atomic: bool) -> bool:
     for match in uses:
         before, (count, behind) = text[: match.start()], _indices(text[match.end() :])
         passed = _ATOMIC_CALL.search(before) and behind in (",", ")")
-        fits = passed if atomic else not _ADDRESS.search(before)
+        fits = passed if atomic else not (_ADDRESS.search(before) or _TYPE.search(before))
         if not fits or count <= rows.count("["):
             return False
     return 0 < len(uses) <= _MOST_USES

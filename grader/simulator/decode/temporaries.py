@@ -60,6 +60,8 @@ def temporaries(
     # imported here because few kernels have such places
     from grader.compile.full_expressions import full_expressions
 
+    if any(i.library for i in f.body):  # where it is inlined, lines are not known for sure
+        return
     statements, lines = full_expressions(source), _lines(f, variables.calls)
     frame = next(v for v in f.variables if v.space == "local")
     pointers = variables.pointer_registers(f.labels)
@@ -70,7 +72,7 @@ def temporaries(
         users = [at for i in makers for name in targets(i) for at in code.users.get(name, ())]
         used = sorted([*users, *code.places.get(first, ())])
         span = statements.get(lines[used[0]]) if used else None
-        if span is None or any(i.library for i in makers):
+        if span is None:
             continue
         inside = {k for k, line in enumerate(lines) if span[0] <= line <= span[1]}
         if not inside.issuperset(used) or not code.ends(makers, inside, pointers):
