@@ -70,6 +70,7 @@ def run(tool: str, kernels: Sequence[Path]) -> tuple[str, int]:
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
+            errors="replace",  # a kernel may print text without an end
             timeout=PROCESS_SECONDS,
             check=False,
         )
