@@ -142,7 +142,6 @@ class _Server:
                 cwd=ROOT,
                 env={**os.environ, "PYTHONPATH": str(ROOT)},
             )
-        self.standing: list[int] = []  # the processes of its templates
         _SERVERS.append(self)
 
     def begin(self, order: dict[str, object], descriptors: Sequence[int]) -> int:
@@ -154,8 +153,7 @@ class _Server:
 
     def end(self, timeout: float) -> int:
         self._socket.settimeout(timeout)
-        code, *self.standing = map(int, self._socket.recv(4096).split())
-        return code
+        return int(self._socket.recv(64))
 
     def run(self, order: dict[str, object], descriptors: list[int], timeout: float) -> int:
         pid = self.begin(order, descriptors)
@@ -176,8 +174,7 @@ _LASTING: queue.SimpleQueue[_Server] = queue.SimpleQueue()
 def descendants(standing: Set[int] = frozenset()) -> set[int]:
     """Return the ids of this process's running descendants; those that wait to be reaped not.
 
-    What commands and their sandboxed steps are forked from does not count, but what they leave, its
-    child, does.
+    What commands are forked from does not count, but what they leave, its child, does.
 
     Those of `standing` and their descendants are left out: a server or a browser that several
     tests share may start processes at any time.
@@ -186,7 +183,7 @@ def descendants(standing: Set[int] = frozenset()) -> set[int]:
     for pid in processes.ids():
         if processes.is_running(pid) and (parent := processes.parent_of(pid)) is not None:
             children.setdefault(parent, []).append(pid)
-    servers = {pid for server in _SERVERS for pid in (server.process.pid, *server.standing)}
+    servers = {server.process.pid for server in _SERVERS}
     running, waiting = set(), [os.getpid()]
     while waiting:
         new = [child for child in children.get(waiting.pop(), []) if child not in standing]

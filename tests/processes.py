@@ -57,18 +57,6 @@ def processor_seconds(pid: int) -> float:
     return seconds
 
 
-def tree(pid: int) -> list[int]:
-    """Return the ids of a process and its descendants."""
-    found = [pid]
-    for one in found:
-        try:
-            for task in os.listdir(f"/proc/{one}/task"):
-                found += map(int, Path(f"/proc/{one}/task/{task}/children").read_text().split())
-        except GONE:
-            continue
-    return found
-
-
 def ids() -> list[int]:
     """Return the ids of the processes that this one sees."""
     return [int(name) for name in os.listdir("/proc") if name.isdigit()]
