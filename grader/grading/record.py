@@ -306,6 +306,7 @@ def full_finding_json(finding: Finding) -> dict[str, Any]:
         "detail": finding.detail,
         "cases": list(finding.cases),
         "origins": [{"name": o.name, "line": o.line, "file": o.file} for o in finding.origins],
+        "follows": finding.follows,
     }
     if other:
         row["other"] |= {"block": list(other.block), "access": other.access, "text": other.text}

@@ -279,7 +279,7 @@ def test_unexpected_error_is_a_system_error(
 
 
 def test_ctrl_c_stops_without_a_traceback(tmp_path: Path) -> None:
-    endless = SCALE.replace("if (i", "for (volatile int on = 1; on;) if (i")
+    endless = SCALE.replace("if (i", "for (volatile unsigned on = 1; on; on += 2) if (i")
     write_launch(tmp_path, endless)
     process = subprocess.Popen(
         [sys.executable, "-m", "grader", "run", "scale.cu", "launch.yaml", "--limit", "60"],

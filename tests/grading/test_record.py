@@ -64,6 +64,7 @@ class GradeFinding(FindingObject):
     detail: str
     cases: list[str]
     origins: list[OriginObject]
+    follows: int
 
 
 class VerdictObject(Contract):

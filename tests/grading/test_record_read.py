@@ -53,6 +53,7 @@ FINDING = st.builds(
     detail=st.text(),
     cases=some(st.text()),
     origins=some(st.builds(Origin, st.text(), COUNT)),
+    follows=COUNT,
 )
 RESULT = st.builds(
     Result,

@@ -39,6 +39,7 @@ from grader.simulator.workload import Work
 from grader.submissions.files import parse_submission
 from tests.command import ROOT, grader
 from tests.grading.estimate.made import NAME, a_file, a_machine, samples, works
+from tests.patience import PATIENCE
 
 SOLUTION = ROOT / "solutions" / "tiled-matmul" / "tiled-matmul.cu"
 BASELINE = 5e-4
@@ -198,14 +199,14 @@ def test_a_wrong_submission_does_not_wait_for_its_estimate(
 
     def waits(*given: object) -> Work:
         begun.set()
-        ended.wait(60)
+        ended.wait(PATIENCE)
         raise NoWork("the test has ended")
 
     monkeypatch.setattr(kernel, "count_work", waits)
     wrong = SOLUTION.read_text().replace("sum = 0.0f", "sum = 1.0f")
     try:
         grade = graded_ahead(course, wrong)
-        assert begun.wait(60) and not ended.is_set() and grade.estimates == ()
+        assert begun.wait(PATIENCE) and not ended.is_set() and grade.estimates == ()
     finally:
         ended.set()
 
