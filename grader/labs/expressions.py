@@ -11,6 +11,7 @@ import ast
 import math
 import operator
 from collections.abc import Callable, Mapping
+from threading import Lock
 
 from grader.faults import LabFault, did_you_mean
 
@@ -20,6 +21,10 @@ MAX_LENGTH = 200
 MAX_DEPTH = 30
 MAX_EXPONENT = 64
 MAX_MAGNITUDE = 2**63
+
+_PARSER = Lock()
+"""Held while Python makes a syntax tree: CPython 3.11 counts its depth for all threads together,
+and raises SystemError where two make one at the same time."""
 
 
 def _ceil_div(a: Number, b: Number) -> Number:
@@ -71,7 +76,8 @@ def _parse(text: str) -> ast.expr:
             f"the expression has {len(text)} characters, more than the limit of {MAX_LENGTH}"
         )
     try:
-        return ast.parse(text.strip(), mode="eval").body
+        with _PARSER:
+            return ast.parse(text.strip(), mode="eval").body
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         raise LabFault(
             f"`{text}` is not an arithmetic expression",

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import ast
 import math
+import time
+from concurrent.futures import ThreadPoolExecutor
+from threading import Lock
 
 import pytest
 from hypothesis import given
@@ -109,3 +113,20 @@ def test_any_text_gives_a_number_or_a_fault(text: str) -> None:
         assert isinstance(evaluate_expression(text, DIMS), int | float)
     except LabFault as fault:
         assert fault.what
+
+
+def test_one_thread_at_a_time_makes_a_syntax_tree(monkeypatch: pytest.MonkeyPatch) -> None:
+    """CPython 3.11 counts the depth of syntax trees for all threads together."""
+    parse, busy, alone = ast.parse, Lock(), list[bool]()
+
+    def slow(text: str, mode: str) -> ast.AST:
+        alone.append(busy.acquire(blocking=False))
+        time.sleep(0.01)
+        if alone[-1]:
+            busy.release()
+        return parse(text, mode=mode)
+
+    monkeypatch.setattr(ast, "parse", slow)
+    with ThreadPoolExecutor(4) as pool:
+        values = list(pool.map(lambda k: evaluate_integer(f"{k} + {k}", {}), range(8)))
+    assert values == list(range(0, 16, 2)) and alone == [True] * 8
