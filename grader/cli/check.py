@@ -206,11 +206,11 @@ class Ahead:
         return self._options.on == "sim" and bool(self._lab.machine_files)
 
     def _work(self) -> None:
-        with suppress(ImportError, OSError, MemoryError):
+        with suppress(*RESOURCE_ERRORS):
             import grader.reports.text  # noqa: F401
         if not self._is_estimated or self._submission is None:
             return
-        with suppress(Fault, ImportError, *RESOURCE_ERRORS):
+        with suppress(Fault, *RESOURCE_ERRORS):
             from dataclasses import replace
 
             from grader.grading.estimate.kernel import estimate_submission

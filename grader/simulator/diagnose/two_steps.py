@@ -127,11 +127,7 @@ class TwoSteps:
         used = [_elements(self._text(line), r.target.name) for line in lines]
         if used[0].isdisjoint(used[1]):
             return None
-        seeds = {
-            (self.image.owner[read], x, True) for x in _registers(self.image.instructions[read])
-        }
-        decided = self.flow.controlled(self.flow.after(seeds))
-        return lines if self.flow.values.blocks.get(write) in decided else None
+        return lines if self._decides(read, write) else None
 
     def _lock_of(self, r: Report) -> int:
         """The line of a loop on an atomic swap that both accesses come after; 0 without one."""
@@ -139,13 +135,15 @@ class TwoSteps:
         for pc, op in enumerate(self.image.ops):
             if not (op.startswith("atom") and _TAKES_LOCK.search(self._text(lines[pc]))):
                 continue
-            seeds = {
-                (self.image.owner[pc], x, True) for x in _registers(self.image.instructions[pc])
-            }
-            decided = self.flow.controlled(self.flow.after(seeds))
-            if self.flow.values.blocks.get(pc) in decided:  # it is repeated until its value allows
+            if self._decides(pc, pc):  # it is repeated until its value allows
                 return lines[pc] if lines[pc] <= min(r.line, r.line2) else 0
         return 0
+
+    def _decides(self, load: int, then: int) -> bool:
+        """Whether branches on what an instruction loads decide who executes another one."""
+        owner, i = self.image.owner[load], self.image.instructions[load]
+        values = self.flow.after((owner, name, True) for name in _registers(i))
+        return self.flow.values.blocks.get(then) in self.flow.controlled(values)
 
 
 def _plain(r: Report) -> list[tuple[int, bool]]:
