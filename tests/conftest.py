@@ -7,6 +7,7 @@ those of ten thousand tests, so that collecting them took a third of the time of
 from __future__ import annotations
 
 import gc
+import importlib.util
 import os
 import re
 import signal
@@ -64,6 +65,12 @@ ADDRESS = re.compile(r"<[^<>]* at 0x[0-9a-f]+>")
 
 
 gc.set_threshold(ALLOCATIONS)
+if importlib.util.find_spec("hypothesis"):  # the tests for a GPU do without it
+    from hypothesis import HealthCheck, settings
+
+    # How long an example takes says how busy the machine is.
+    settings.register_profile("busy", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+    settings.load_profile("busy")
 # A shell has its background jobs ignore Ctrl-C, and with them all that the tests start.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 

@@ -447,7 +447,7 @@ ALL = {**PTX_READERS, **LOG_READERS, **MESSAGE_READERS, **YAML_READERS}
 
 
 @given(st.lists(PIECES, max_size=40).map("".join))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_no_text_breaks_a_reader(text: str) -> None:
     """A reader answers or reports a fault; anything else would end a class's batch."""
     for reader in ALL.values():

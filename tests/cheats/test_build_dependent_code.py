@@ -155,7 +155,7 @@ HEAD = (
 
 
 @given(st.sampled_from(ASKS), st.sampled_from(BEFORE), st.sampled_from(AFTER))
-@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=25, suppress_health_check=list(HealthCheck))
 def test_no_way_to_ask_for_the_build_has_two_answers(ask: str, before: str, after: str) -> None:
     """No build has the macro, so each build alone lacks the barrier and races."""
     if "VALUE" in ask:

@@ -40,7 +40,7 @@ def applied(edits: Sequence[types.TextEdit], text: str) -> str:
     return data.decode("utf-16-le")
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(LINES, LINES, st.sampled_from(["\n", "\r\n"]))
 def test_the_edits_of_a_fix_make_its_text(old: list[str], new: list[str], end: str) -> None:
     before, after = (end.join(rows) for rows in (old, new))

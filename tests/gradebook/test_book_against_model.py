@@ -236,7 +236,6 @@ def run(opened: Opened, runs: int, steps: int) -> None:
         settings=settings(
             max_examples=runs,
             stateful_step_count=steps,
-            deadline=None,
             suppress_health_check=list(HealthCheck),
         ),
     )

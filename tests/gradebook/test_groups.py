@@ -281,7 +281,6 @@ def take(
 @settings(
     max_examples=15,
     phases=[Phase.generate],
-    deadline=None,
     derandomize=True,
     database=None,
     suppress_health_check=[HealthCheck.too_slow],

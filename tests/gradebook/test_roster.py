@@ -8,7 +8,7 @@ import tempfile
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from grader.faults import LabFault
@@ -121,7 +121,6 @@ def test_no_such_file_a_folder_and_a_pipe(tmp_path: Path) -> None:
 CELL = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), max_size=20)
 
 
-@settings(deadline=None)
 @given(st.lists(st.tuples(CELL, CELL), max_size=6), st.sampled_from(",;\t"))
 def test_every_written_roster_is_read(names: list[tuple[str, str]], delimiter: str) -> None:
     """Any text in a cell comes back, but for the white space around it."""

@@ -259,7 +259,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return place
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=25, suppress_health_check=list(HealthCheck))
 @given(steps=st.lists(ACTIONS, max_size=14), group=GROUPS)
 @example(steps=[], group=("ada", "cyd"))
 @example(steps=[("leave", "ada"), ("join", "ada", "A1")], group=("ada", "cyd"))

@@ -24,7 +24,7 @@ HOSTILE = (
 )  # fmt: skip
 
 
-@settings(max_examples=60, deadline=None, derandomize=True, database=None)
+@settings(max_examples=60, derandomize=True, database=None)
 @given(st.dictionaries(st.sampled_from(NAMES), st.text(max_size=40) | st.sampled_from(HOSTILE)))
 def test_any_answer_is_read_back_as_it_was_given(answers: dict[str, str]) -> None:
     sheet = sheet_of(QUIZ, {FIELD + name: text for name, text in answers.items()})

@@ -150,7 +150,7 @@ results = st.builds(
 
 
 @given(st.tuples(results, results), numbers, st.sampled_from([0.0, 7.5, 15.0]))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 def test_a_copy_depends_on_points_and_public_cases_alone(
     two: tuple[tuple[str, tuple[Finding, ...], str, dict[str, float]], ...],
     size: int,

@@ -121,7 +121,7 @@ def is_a_name(text: str) -> bool:
     return text not in ("", ".", "..") and no_file is None
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(text=ATTACKS, name=ATTACKS.filter(is_a_name))
 def test_no_text_adds_a_line_a_command_or_a_problem(text: str, name: str) -> None:
     finding = replace(

@@ -86,7 +86,7 @@ def errors(program: Program) -> set[int]:
 
 
 @given(st.lists(statements, min_size=1, max_size=12))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_what_is_outside_accessed_and_reached_is_found(rows: list) -> None:  # type: ignore[type-arg]
     lines, expected = [], set()
     for number, ((name, *indices), guard, form, by_name) in enumerate(rows, HEAD.count("\n") + 1):

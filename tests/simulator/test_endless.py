@@ -133,7 +133,7 @@ def ends(x: int, end: int, a: int, c: int, mask: int) -> bool:
     st.integers(0, 9),
     st.sampled_from([0, 1, 3, 7, 15, 31]),
 )
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_verdict_is_that_of_the_orbit(
     pairs: list[tuple[int, int]], a: int, c: int, mask: int
 ) -> None:

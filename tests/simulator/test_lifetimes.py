@@ -196,7 +196,7 @@ def found_in(source: str) -> tuple[set[int], bool]:
 
 
 @given(programs())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_pointers_to_what_has_ended_are_found_where_they_are_used(program: Program) -> None:
     lines, uses = HEAD.rstrip("\n").split("\n"), dict[int, int]()
     lines_of(program, lines, uses)

@@ -131,7 +131,7 @@ OPERATIONS = st.one_of(
 )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(st.lists(OPERATIONS, min_size=1, max_size=12))
 def test_findings_are_those_of_a_model(operations: list[Operation]) -> None:
     count, finds = expected(operations)

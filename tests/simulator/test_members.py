@@ -78,7 +78,7 @@ def run(set_: int, what: int) -> tuple[set[int], list[bool]]:
     return {f.line for f in trace.findings}, trace.unwritten[0].tolist()
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(MASKS, st.integers(0, len(OBJECTS) - 1), st.sampled_from(sorted(READ)))
 def test_findings_are_those_of_a_model(set_: int, form: int, part: str) -> None:
     what = 100 * form + [*READ].index(part)
@@ -92,7 +92,7 @@ PLACES = {"tag": (0, 1), "half": (2, 4), "a": (4, 8), "f": (8, 12), "d": (16, 24
           "p.x": (36, 40), "p.y": (40, 44), "n": (44, 45)}  # fmt: skip
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(MASKS)
 def test_members_that_the_host_reads_without_a_value_are_known(set_: int) -> None:
     lines, unwritten = run(set_, -1)

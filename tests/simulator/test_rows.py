@@ -161,7 +161,7 @@ OPERATIONS = st.tuples(
 ).filter(lambda o: leaves_part(o) is not None)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.lists(OPERATIONS, min_size=1, max_size=12))
 def test_findings_are_those_of_a_model(operations: list[Operation]) -> None:
     lines = program()[2]

@@ -41,7 +41,7 @@ def run(name: str, spec: Spec, threads: int, seed: int) -> dict[str, object]:
     return facts(simulate(program(name), [spec.launch(seed)], threads=threads, steps=200_000)[0])
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
+@settings(max_examples=40, suppress_health_check=list(HealthCheck), derandomize=True)
 @given(
     name=st.sampled_from(NAMES),
     blocks=st.integers(1, 9),

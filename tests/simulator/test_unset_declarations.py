@@ -144,7 +144,7 @@ def programs(draw: st.DrawFn) -> tuple[str, list[str], tuple[str, str], list[Sta
 
 
 @given(programs())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_whatever_declares_a_variable_its_uses_without_a_value_are_found(
     program: tuple[str, list[str], tuple[str, str], list[Statement]],
 ) -> None:
@@ -262,7 +262,7 @@ def region_model(kind: str, parts: list[Part], places: list[list[int]], *, once:
 
 
 @given(regions())
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 def test_a_variable_that_a_switch_jumps_over_or_a_head_declares_has_no_value(
     region: tuple[str, str, list[Part]],
 ) -> None:

@@ -77,7 +77,7 @@ def uninitialized(source: str) -> set[int]:
 
 
 @given(st.lists(statements, min_size=1, max_size=10), st.booleans())
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_what_a_thread_has_not_set_is_found_where_it_is_used(
     rows: list[Statement], together: bool
 ) -> None:

@@ -46,8 +46,8 @@ def platform(shared: Served) -> Iterator[Platform]:
 
 
 SOME = settings(
-    max_examples=150, deadline=None, database=None, derandomize=True,
-    suppress_health_check=[HealthCheck.function_scoped_fixture],
+    max_examples=150, database=None, derandomize=True,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )  # fmt: skip
 
 

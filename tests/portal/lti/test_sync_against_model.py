@@ -117,7 +117,7 @@ class Model:
 
 @given(steps=STEPS)
 @settings(
-    max_examples=12, deadline=None, derandomize=True,
+    max_examples=12, derandomize=True,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )  # fmt: skip
 def test_the_platform_ends_as_the_gradebook_is(
