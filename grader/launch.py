@@ -21,27 +21,11 @@ Severity = Literal["error", "warning", "info"]
 Dim3 = tuple[int, int, int]
 
 KINDS = (
-    "compile-error",
-    "compile-warning",
-    "launch-failure",
-    "race",
-    "lost-update",
-    "order-dependent",
-    "invalid-access",
-    "uninitialized-read",
-    "barrier-divergence",
-    "timeout",
-    "wrong-output",
-    "unwritten-output",
-    "wrong-answer",
-    "uncoalesced",
-    "bank-conflict",
-    "spill",
-    "missing-feature",
-    "too-slow",
-    "cheat",
-    "machine",
-)
+    "compile-error", "compile-warning", "launch-failure", "race", "lost-update",
+    "order-dependent", "invalid-access", "uninitialized-read", "barrier-divergence", "timeout",
+    "wrong-output", "unwritten-output", "wrong-answer", "uncoalesced", "bank-conflict", "spill",
+    "missing-feature", "too-slow", "cheat", "machine",
+)  # fmt: skip
 """Every kind of finding, with compute-sanitizer's name where it has one."""
 
 OUTPUT_KINDS = frozenset({"wrong-output", "unwritten-output"})
@@ -240,6 +224,15 @@ def unpack_launches(rows: Sequence[Any], arrays: Mapping[str, NDArray[Any]]) -> 
 
 
 @dataclass(frozen=True)
+class Call:
+    """A call that leads to a line; `file` is empty where it is the finding's."""
+
+    line: int
+    text: str = ""
+    file: str = ""
+
+
+@dataclass(frozen=True)
 class OtherAccess:
     """The second access of a hazard; `file` is empty where it is the finding's."""
 
@@ -249,6 +242,7 @@ class OtherAccess:
     access: Literal["read", "write", "atomic", "wait"] = "write"
     text: str = ""
     file: str = ""
+    calls: tuple[Call, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -281,6 +275,7 @@ class Finding:
         cases: The names of the cases in which it was detected.
         origins: The lines that determine the values and conditions at its place.
         follows: How many other findings of its run it is a consequence of.
+        calls: The calls of the student's functions that lead to its line, the innermost first.
     """
 
     kind: str
@@ -303,6 +298,7 @@ class Finding:
     cases: tuple[str, ...] = ()
     origins: tuple[Origin, ...] = ()
     follows: int = 0
+    calls: tuple[Call, ...] = ()
 
 
 WorkMeasure = Literal["nothing", "work", "sharing"]

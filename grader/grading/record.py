@@ -307,10 +307,11 @@ def full_finding_json(finding: Finding) -> dict[str, Any]:
         "cases": list(finding.cases),
         "origins": [{"name": o.name, "line": o.line, "file": o.file} for o in finding.origins],
         "follows": finding.follows,
+        "calls": [asdict(call) for call in finding.calls],
     }
     if other:
         row["other"] |= {"block": list(other.block), "access": other.access, "text": other.text}
-        row["other"]["file"] = other.file
+        row["other"] |= {"file": other.file, "calls": [asdict(call) for call in other.calls]}
     return row
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -138,12 +138,9 @@ def _places(finding: Finding, width: int) -> list[str]:
     """Show both accesses of a hazard, otherwise the one place; a compile error has a caret."""
     if finding.column and finding.text:
         return _caret(finding, width)
-    files = [finding.other.file or finding.file] if finding.other else []
-    rows = [
-        (who, _at(printable(file), line), text)
-        for file, (who, line, text) in zip([*files, finding.file], accesses(finding), strict=True)
-    ]
-    access = max(len(who.split(" ")[0]) for who, _, _ in rows) if finding.other else 0
+    rows = [(who, _at(printable(file), line), text) for who, file, line, text in places(finding)]
+    words = [who.partition(" ")[0] for who, _, _ in accesses(finding)]
+    access = max(map(len, words)) if finding.other else 0
     lefts = [_left(who, at, access) for who, at, _ in rows]
     if not any(lefts):
         return []
@@ -170,6 +167,21 @@ def accesses(finding: Finding) -> tuple[tuple[str, int, str], ...]:
     if finding.block is not None and other.block != finding.block:
         actor += f" of block {dim3(other.block)}"
     return (actor, other.line, other.text), own
+
+
+CALLED = "called"
+"""What stands before the place of a call that leads to the place above it."""
+
+
+def places(finding: Finding) -> Iterator[tuple[str, str, int, str]]:
+    """Yield each access and the calls that lead to it: what it is, its file, line and text."""
+    other = finding.other
+    files = ([other.file or finding.file] if other else []) + [finding.file]
+    calls = ([other.calls] if other else []) + [finding.calls]
+    for file, (who, line, text), led in zip(files, accesses(finding), calls, strict=True):
+        yield who, file, line, text
+        for call in led:
+            yield CALLED, call.file or file, call.line, call.text
 
 
 def access_text(access: str, thread: Dim3 | None) -> str:

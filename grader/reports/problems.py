@@ -21,7 +21,7 @@ from grader.checks.causes import Cause, Fix, sort_findings
 from grader.compile.source_text import compiled_name
 from grader.grading.record import Grade
 from grader.labs.quiz import ANSWERS_FILE
-from grader.launch import Finding
+from grader.launch import Call, Finding
 from grader.reports.finding import MAX_TEXT_CELLS, access_text, accesses, message
 from grader.reports.printable import clip, printable
 from grader.reports.text import score_line
@@ -202,19 +202,26 @@ def _of_finding(finding: Finding, places: Places, fix: Fix | None = None) -> Pro
 
 
 def _related(finding: Finding, places: Places) -> Iterator[Related]:
-    if finding.other is None or not finding.other.line:
-        return
-    (who, line, _), (own, _, _) = accesses(finding)
-    place = places.at(finding.other.file or finding.file, line)
-    yield Related(place, _one_line(who or access_text(finding.other.access, None)))
-    if own and finding.line:
-        yield Related(places.at(finding.file, finding.line), _one_line(own))
+    (*others, (own, _, _)) = accesses(finding)
+    other = finding.other
+    if other is not None and other.line:
+        who = others[0][0] or access_text(other.access, None)
+        yield Related(places.at(other.file or finding.file, other.line), _one_line(who))
+        yield from _calls(other.calls, other.file or finding.file, places)
+        if own and finding.line:
+            yield Related(places.at(finding.file, finding.line), _one_line(own))
+    yield from _calls(finding.calls, finding.file, places)
+
+
+def _calls(calls: Iterable[Call], file: str, places: Places) -> Iterator[Related]:
+    return (Related(places.at(call.file or file, call.line), CALLED_HERE) for call in calls)
 
 
 def _one_line(text: str) -> str:
     return clip(printable(text), MAX_TEXT_CELLS).replace("\xa0", " ")
 
 
+CALLED_HERE = "called here"
 _LEVELS = {"error": "error", "warning": "warning", "info": "note"}
 
 

@@ -24,6 +24,7 @@ from grader.faults import MachineFault
 from grader.launch import (
     Array,
     Arrays,
+    Call,
     Dim3,
     Finding,
     Launch,
@@ -203,9 +204,10 @@ def unpack_finding(row: Mapping[str, Any]) -> Finding:
     for key in ("block", "thread"):
         fields[key] = tuple(fields[key]) if fields.get(key) else None
     if (other := fields.get("other")) is not None:
-        fields["other"] = OtherAccess(
-            **{**other, "thread": tuple(other["thread"]), "block": tuple(other["block"])}
-        )
+        calls = tuple(Call(**call) for call in other["calls"])
+        places = {key: tuple(other[key]) for key in ("thread", "block")}
+        fields["other"] = OtherAccess(**{**other, **places, "calls": calls})
+    fields["calls"] = tuple(Call(**call) for call in fields.get("calls", ()))
     for key in ("cases", "excerpt", "origins"):
         if key in fields and isinstance(fields[key], list):
             fields[key] = tuple(fields[key])

@@ -27,21 +27,23 @@ from grader.launch import Arrays, Finding, Launch, Trace, WorkMeasure, unpack_la
 from grader.simulator.core.bindings import (
     COUNT_DISTINCT,
     COUNT_FOREIGN,
+    LIMIT,
     OLD_VALUE,
+    TIMEOUT,
     core,
 )
 from grader.simulator.core.run import Limits, Machine, Raw
 from grader.simulator.counters import access_table, counted_values, launch_counters, line_counters
 from grader.simulator.decode.instructions import NotSimulated, refused_attribute, with_call
 from grader.simulator.decode.module import decode
-from grader.simulator.diagnose.aborts import not_simulated
+from grader.simulator.diagnose.aborts import not_simulated, unread_ptx
 from grader.simulator.diagnose.confirmation import run_confirmed, synchronizations
 from grader.simulator.diagnose.findings import Explainer
-from grader.simulator.diagnose.merging import merge_findings
+from grader.simulator.diagnose.merging import merge_findings, with_calls_of
 from grader.simulator.exchange import pack_traces, too_large, too_much_static, unpack_program
 from grader.simulator.other_orders import OldRun, OtherOrders, Runs
 from grader.simulator.outputs import Unset, left_behind, unset_members
-from grader.simulator.ptx.model import Location, Module, PtxError, TooLarge
+from grader.simulator.ptx.model import Location, Module, PtxError
 from grader.simulator.ptx.parser import parse
 from grader.simulator.ptx.ptxas import assembled
 from grader.simulator.schedules import (
@@ -82,10 +84,12 @@ class Variants:
     Attributes:
         kernels: the variants of each kernel by symbol, or the finding that prevents its simulation.
         modules: the parsed PTX of each variant, by `counts`, which all kernels share.
+        apart: the debug variant of a kernel with a copy of a function for each call.
     """
 
     kernels: dict[str, tuple[Variant, ...] | Finding] = field(default_factory=dict)
     modules: dict[bool, Module] = field(default_factory=dict)
+    apart: dict[str, Variant] = field(default_factory=dict)
 
 
 def simulate(
@@ -193,7 +197,7 @@ class _Simulation:
         try:
             raw, findings, explainer = self.run(variants, self.left())
         except PtxError as error:
-            return _aborted(_unread(program, error))
+            return _aborted(program.at(unread_ptx(error), error.line))
         if not raw.ended:
             return Trace(
                 "sim", findings, ended=False, toolchain=program.toolchain, printed=raw.printed
@@ -233,10 +237,29 @@ class _Simulation:
             debug = debug or counts
             doubts = explainer.code.confirmation.doubts if variant.counts else None
             same = explainer.findings(doubts if counts == debug else None)
+            if explainer.calls_unknown and not (variant.counts or limits.schedule):
+                same = self.with_calls(same, raw, limits)
             findings = merge_findings(findings, same)
             if not raw.ended:
                 break
         return raw, findings, explainer
+
+    def with_calls(
+        self, findings: tuple[Finding, ...], raw: Raw, limits: Limits
+    ) -> tuple[Finding, ...]:
+        """The findings of a run of the debug variant, with the calls that lead to their places."""
+        if not set(raw.reports["kind"]).isdisjoint((TIMEOUT, LIMIT)):
+            return findings
+        assert self.kernel is not None
+        known, symbol = self.variants_of.apart, self.kernel.symbol
+        if symbol not in known:
+            module = self.variants_of.modules[False]
+            image = decode(module, symbol, core().known, definedness=True, apart=True)
+            known[symbol] = Variant(Machine(module, image), counts=False)
+        limits = replace(limits, seconds=self.left().seconds, proof=False)
+        other = run_confirmed(known[symbol].machine, self.launch, limits, count=False)
+        other = replace(other, reports=other.reports[other.reports["kind"] != OLD_VALUE])
+        return with_calls_of(findings, self.explainer(known[symbol], other).findings())
 
     def run_old(self, variant: Variant, limits: Limits) -> OldRun:
         """Run a variant with old values: what is found beside them, and what explains each."""
@@ -308,21 +331,12 @@ def decode_variants(
             location = next((a for a in error.args[1:] if isinstance(a, Location)), Location())
             return _not_simulated(program, str(error.args[0]), location.line or kernel.line)
         except PtxError as error:
-            return _unread(program, error)
+            return program.at(unread_ptx(error), error.line)
     return tuple(variants)
 
 
 def _not_simulated(program: Program, what: str, line: int) -> Finding:
     return program.at(not_simulated(with_call(what, program.text(line))), line)
-
-
-def _unread(program: Program, error: PtxError) -> Finding:
-    """The finding of PTX that the decoder does not take. The assembler took it before."""
-    finding = not_simulated(f"PTX ({error})")
-    if isinstance(error, TooLarge):
-        hint = "Put large arrays into global memory, or load parts of them into shared memory."
-        finding = Finding("launch-failure", "error", str(error), hint=hint)
-    return program.at(finding, error.line)
 
 
 def _aborted(finding: Finding) -> Trace:

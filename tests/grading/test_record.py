@@ -48,11 +48,18 @@ class OriginObject(Contract):
     file: str
 
 
+class CallObject(Contract):
+    line: int
+    text: str
+    file: str
+
+
 class WholeOtherObject(OtherObject):
     block: list[int]
     access: Literal["read", "write", "atomic", "wait"]
     text: str
     file: str
+    calls: list[CallObject]
 
 
 class GradeFinding(FindingObject):
@@ -65,6 +72,7 @@ class GradeFinding(FindingObject):
     cases: list[str]
     origins: list[OriginObject]
     follows: int
+    calls: list[CallObject]
 
 
 class VerdictObject(Contract):
@@ -230,6 +238,7 @@ def test_the_contract_holds_for_every_status(status: str) -> None:
         block=[0, 0, 0],
         access="write",
         text=RACE.other.text,
+        calls=[],
         file="",
     )
     assert read.status == ("incomplete" if status == "error" else "graded")

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from grader.checks.result import Result
 from grader.faults import LabFault
 from grader.grading.record import CaseResult, Grade, Provenance, Score, dumps, grade_from_json
-from grader.launch import KINDS, Finding, LineCounters, Origin, OtherAccess
+from grader.launch import KINDS, Call, Finding, LineCounters, Origin, OtherAccess
 from tests.made import a_grade, a_result
 
 STATUS = st.sampled_from(["pass", "fail", "blocked", "unjudged", "error"])
@@ -29,8 +29,16 @@ def some(of: st.SearchStrategy[Any]) -> st.SearchStrategy[tuple[Any, ...]]:
     return st.lists(of, max_size=3).map(tuple)
 
 
+CALLS = some(st.builds(Call, COUNT, st.text(), st.text()))
 OTHER = st.builds(
-    OtherAccess, COUNT, DIM3, DIM3, st.sampled_from(["read", "write", "atomic", "wait"]), st.text()
+    OtherAccess,
+    COUNT,
+    DIM3,
+    DIM3,
+    st.sampled_from(["read", "write", "atomic", "wait"]),
+    st.text(),
+    st.text(),
+    CALLS,
 )
 FINDING = st.builds(
     Finding,
@@ -54,6 +62,7 @@ FINDING = st.builds(
     cases=some(st.text()),
     origins=some(st.builds(Origin, st.text(), COUNT)),
     follows=COUNT,
+    calls=CALLS,
 )
 RESULT = st.builds(
     Result,

@@ -11,10 +11,12 @@ NEXT_ITERATION = (
     "Put __syncthreads() after line {}, before the next iteration of the loop reaches line {}."
 )
 HINTS = {
-    "loop_tile_in_function": ("s", "WAR", NEXT_ITERATION.format(12, 4)),
+    "loop_tile_in_function": ("s", "WAR", NEXT_ITERATION.format(12, 10)),
     "loop_without_second_barrier": ("s", "WAR", NEXT_ITERATION.format(10, 8)),
     "bitonic_without_barrier": ("s", "RAW", NEXT_ITERATION.format(11, 11)),
     "warp_sum_without_first_sync": ("s", "WAR", "Put __syncwarp() between line 9 and line 10."),
+    "helpers_without_barrier": ("s", "RAW", "Put __syncthreads() between line 12 and line 13."),
+    "warp_sum_in_branches": ("s", "RAW", "Put __syncwarp() between line 6 and line 8."),
     "second_of_two_arrays": ("Bs", "RAW", "Put __syncthreads() between line 7 and line 9."),
     "warp_leaders_add_plainly": ("sum", "WAR", "Use an atomic such as atomicAdd"),
     "shared_histogram_plain": ("bins", "WAR", "Use an atomic such as atomicAdd"),

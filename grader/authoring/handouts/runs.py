@@ -182,6 +182,9 @@ def message(lab: Lab, variant: str) -> str:
 
 
 def _without_source(finding: Finding, file: str) -> Finding:
-    other = replace(finding.other, text="") if finding.other else None
+    other = finding.other
+    if other is not None:
+        other = replace(other, text="", calls=tuple(replace(call, text="") for call in other.calls))
+    calls = tuple(replace(call, text="") for call in finding.calls)
     hint = QUOTED_LINE.sub(r"\1:", finding.hint)
-    return replace(finding, text="", column=0, file=file, other=other, hint=hint)
+    return replace(finding, text="", column=0, file=file, other=other, hint=hint, calls=calls)

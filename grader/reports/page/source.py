@@ -178,6 +178,11 @@ def margin_notes(
             text = f"with line {own}"
             note = Note(short_name(finding.kind), finding.severity, text, anchor, is_main=False)
             notes.setdefault(other, []).append(note)
+        for call in finding.calls:
+            text = f"leads to line {own}"
+            note = Note(short_name(finding.kind), finding.severity, text, anchor, is_main=False)
+            there_called = line_label(call.file or finding.file, call.line, headers)
+            notes.setdefault(there_called, []).append(note)
     return {line: tuple(dict.fromkeys(held)) for line, held in notes.items()}
 
 

@@ -21,11 +21,11 @@ from grader.reports.classes import ReportRow, display_name, short_name
 from grader.reports.finding import (
     MAX_TEXT_CELLS,
     Term,
-    accesses,
     follows_text,
     message,
     occurrences,
     origins,
+    places,
     terms_of,
 )
 from grader.reports.page.source import SourceView, line_label, source_view
@@ -335,8 +335,7 @@ def _merge_key(finding: Finding) -> Key:
 
 
 def _places(finding: Finding, headers: Container[str]) -> Iterator[PlaceView]:
-    files = [finding.other.file or finding.file] if finding.other else []
-    for file, (who, line, text) in zip((*files, finding.file), accesses(finding), strict=True):
+    for who, file, line, text in places(finding):
         if line or who:
             yield PlaceView(who, line_label(file, line, headers) if line else "", text.strip())
 

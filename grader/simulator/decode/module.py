@@ -1,7 +1,6 @@
 """Decode a parsed module into the flat functions and blocks that the core executes.
 
-Program counters number the PTX instructions of all functions in turn; several machine instructions
-may have the same one.
+Program counters number the PTX instructions; several machine instructions may have the same one.
 """
 
 from __future__ import annotations
@@ -145,8 +144,9 @@ _EXACT = {"atom", "red", "membar", "fence", "mbarrier"}
 
 @refusing_invalid_code()
 def decode(
-    module: Module, kernel: str, known: Known, *, definedness: bool = False, passes: bool = True
-) -> Image:
+    module: Module, kernel: str, known: Known, *,
+    definedness: bool = False, passes: bool = True, apart: bool = False,
+) -> Image:  # fmt: skip
     """Decode a kernel and every function that it may call.
 
     Args:
@@ -154,7 +154,8 @@ def decode(
         kernel: the symbol of the kernel.
         known: whether the core has a function of a name.
         definedness: whether to detect reads of undefined registers and local variables.
-        passes: whether to shorten the code; without it each instruction stays as it is written.
+        passes: whether to shorten the code; without it each instruction stays as it is.
+        apart: whether each call of a function has code of its own.
 
     Raises NotSimulated or PtxError with the line of the source.
     """
@@ -163,10 +164,10 @@ def decode(
         raise PtxError(f"the PTX has no kernel {kernel}")
     image = Image([], ConstantBank(), [], [], [], [], 0, {}, {}, False, False)
     image.shadowed, image.module = [] if definedness else None, module
-    functions = with_source_lines(module, kernel)
+    functions = with_source_lines(module, kernel, apart=apart)
     names = reachable_functions(functions, module.variables, kernel)
     functions = with_local_copies(functions, names)
-    own = list(map(functions.__getitem__, names))
+    own = [functions[name] for name in names]
     variables = local_variables(module.sections) if definedness else None
     follows = definedness and any(map(followed_loads, own))
     numbered = numbered_in(own, module, variables)
@@ -193,8 +194,8 @@ class _Decoder:
     ) -> None:
         self.functions, self.image, self.number, self.known = functions, image, number, known
         self.use, self.variables, self.passes = use, variables, passes
-        self.shadows: Shadows | None = None
         self.roles, self.noted = dict[int, int](), set[str]()
+        self.shadows: Shadows | None = None
 
     def function(self, f: Function) -> Decoded:
         """Decode the function. Raises NotSimulated or PtxError."""
@@ -213,18 +214,17 @@ class _Decoder:
                 local += v.bytes
         if local > MAX_STACK or frame.bytes > MAX_STACK:
             raise TooLarge(max(local, frame.bytes), MAX_STACK, f.line)
-        registers = RegisterFile(f)
-        own = {} if f.entry else places_of
+        registers, own = RegisterFile(f), {} if f.entry else places_of
         operands = Operands(registers, self.image.constants, entry, frame, own)
-        more = self.functions, self.variables, self.use
         if (shadowed := self.image.shadowed) is not None:
+            more = self.functions, self.variables, self.use
             self.shadows = make_shadows(f, operands, shadowed, *more)
         drop_dead_elements(f)
         blocks = self.blocks(f, operands)
         room = (local + 15) // 16 * 16, (frame.bytes + 15) // 16 * 16
         loops = find_loops(blocks, f, self.functions, registers, len(self.image.ops) - len(f.body))
-        places, numbered = dict(places_of), self.use.numbered_in(f)
-        return Decoded(f.name, blocks, registers.bytes, *room, places, operands, loops, numbered)
+        places, used = dict(places_of), self.use.numbered_in(f)
+        return Decoded(f.name, blocks, registers.bytes, *room, places, operands, loops, used)
 
     def blocks(self, f: Function, o: Operands) -> list[Block]:
         """The basic blocks of the function in the preferred order."""
@@ -280,10 +280,11 @@ class _Decoder:
             self.refuse(with_feature(str(refusal)), f, i, pc, raw[-1])
             return
         except INVALID as error:
-            if register := refused_register(i.operands):
-                self.refuse(register, f, i, pc, raw[-1])
-                return
-            raise PtxError(f"{i.op}: {error or 'invalid operands'}", i.location.line) from error
+            if not (register := refused_register(i.operands)):
+                what = f"{i.op}: {error or 'invalid operands'}"
+                raise PtxError(what, i.location.line) from error
+            self.refuse(register, f, i, pc, raw[-1])
+            return
         end.pc = pc
         if end.kind == WARPSYNC or (end.kind == BARRIER and end.flag & (COUNTED | ARRIVE)):
             self.image.exact = True
@@ -349,9 +350,9 @@ def _arranged(raw: list[Block], where: dict[str, int], at: list[Location]) -> li
     last = len(raw) - 1
 
     def label(name: str, end: End) -> int:
-        if name not in where:
-            raise PtxError(f"a branch to {name}, which is not a label", at[end.pc].line)
-        return where[name]
+        if name in where:
+            return where[name]
+        raise PtxError(f"a branch to {name}, which is not a label", at[end.pc].line)
 
     for number, block in enumerate(raw):
         if block.end.kind == BRANCH:
@@ -359,7 +360,7 @@ def _arranged(raw: list[Block], where: dict[str, int], at: list[Location]) -> li
         if block.end.kind == TABLE:
             block.table = [label(name, block.end) for name in block.end.table]
         block.next = min(number + 1, last)
-    order = preferred_order([successors(block) for block in raw])
+    order = preferred_order(list(map(successors, raw)))
     renumber = {old: new for new, old in enumerate(order)}
     blocks = [raw[old] for old in order]
     for block in blocks:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from grader.launch import Finding
 from grader.simulator.core import bindings as c
 from grader.simulator.diagnose.races import Report
+from grader.simulator.ptx.model import PtxError, TooLarge
 
 _TRAPS = {
     1: "a call through a pointer that is not a function",
@@ -18,6 +19,14 @@ def not_simulated(what: str) -> Finding:
     """The finding of an instruction or attribute that is not simulated; `what` names it."""
     hint = "Run it on a GPU: grader check ... --on gpu"
     return Finding("missing-feature", "error", f"not simulated: {what}", hint=hint)
+
+
+def unread_ptx(error: PtxError) -> Finding:
+    """The finding of PTX that the decoder does not take. The assembler took it before."""
+    if isinstance(error, TooLarge):
+        hint = "Put large arrays into global memory, or load parts of them into shared memory."
+        return Finding("launch-failure", "error", str(error), hint=hint)
+    return not_simulated(f"PTX ({error})")
 
 
 _TIMEOUTS = {

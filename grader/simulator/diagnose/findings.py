@@ -46,11 +46,12 @@ from grader.simulator.diagnose.mbarriers import mbarrier_finding
 from grader.simulator.diagnose.merging import fold
 from grader.simulator.diagnose.messages import (
     in_library,
+    lost_update_finding,
     memory_finding,
     old_value_finding,
     undefined_finding,
 )
-from grader.simulator.diagnose.places import Gap
+from grader.simulator.diagnose.race_places import RacePlaces
 from grader.simulator.diagnose.races import (
     ACROSS_BLOCKS,
     IMAGE_OBJECT,
@@ -58,15 +59,10 @@ from grader.simulator.diagnose.races import (
     INNER_ARRAY,
     NO_PROXY_FENCE,
     OTHER_STORE,
-    SAME_INSTRUCTION,
-    SAME_VALUE,
-    STORE,
     UNKNOWN_BUFFER,
-    WITHIN_WARP,
     Report,
     Target,
     index_of,
-    lost_update_finding,
     race_finding,
 )
 from grader.simulator.diagnose.textures import object_finding, object_target, texel_index
@@ -91,7 +87,7 @@ class Explainer:
         self.image, self.launch, self.raw = image, launch, raw
         self.source, self.file, self.parameters = source, file, parameters
         self.code = kernel_code(image, source)
-        self.contended: frozenset[tuple[int, bool]] = frozenset()
+        self.races, self.calls_unknown = RacePlaces(self.code), False
         self.reports: list[Report] = []
         self.out_of_bounds: frozenset[tuple[int, str]] = frozenset()
 
@@ -117,7 +113,7 @@ class Explainer:
             # released from such a barrier, threads miss others too
             reports = [r for r in reports if r.kind != c.EARLY_EXIT]
         reports = without_warp_level(without_doubles(reports, self.code.order.follows))
-        self.contended = self._contended_stores(reports)
+        self.races = RacePlaces(self.code, reports)
         self.out_of_bounds = frozenset(
             (r.pc, r.target.name) for r in reports if r.kind == c.INVALID
         )
@@ -125,7 +121,14 @@ class Explainer:
         self.reports = reports
         explain = partial(explained, self.code.confirmation, reports)
         reports = [r for r in map(explain, reports) if r is not None]
-        return fold(self._ordered(reports, list(map(self._finding, reports))))
+        found = self._ordered(reports, list(map(self._finding, reports)))
+        self.calls_unknown = any(map(self._lacks_calls, reports, found))
+        return fold(found)
+
+    def _lacks_calls(self, r: Report, finding: Finding) -> bool:
+        """Whether several calls lead to a place of an error."""
+        places = [r.pc, r.pc2] if finding.other and finding.other.line == r.line2 else [r.pc]
+        return finding.severity == "error" and not all(map(self.code.calls.is_known, places))
 
     def _ordered(self, reports: list[Report], findings: list[Finding]) -> list[Finding]:
         """The findings of some reports, each with the number of those that it follows from."""
@@ -294,7 +297,11 @@ class Explainer:
             finding = barrier_finding(r, returned=may_have_returned(r, kernel, tree))
         else:
             finding = abort_finding(r)
-        other = finding.other and replace(finding.other, text=self._text(finding.other.line))
+        calls, lines = self.code.calls, self.code.lines
+        other = finding.other
+        if other is not None:
+            known = calls.leading_to(r.pc2, lines) if other.line == r.line2 else ()
+            other = replace(other, text=self._text(other.line), calls=known)
         via = self.image.instructions[r.pc].via if r.pc < len(self.image.instructions) else ""
         via = "" if r.kind == c.OLD_VALUE else via
         return replace(
@@ -307,6 +314,7 @@ class Explainer:
             block=r.block,
             thread=r.thread,
             other=other,
+            calls=calls.leading_to(r.pc, lines),
         )
 
     def _race_finding(self, r: Report) -> tuple[Report, Finding]:
@@ -314,10 +322,10 @@ class Explainer:
         op = self.image.ops[r.pc] if r.pc < len(self.image.ops) else ""
         overwriting = is_overwriting(r, op) and not r.has(OTHER_STORE)
         in_flight, copy = r.has(IN_FLIGHT), r.pc2
-        r, hazard = (r, "WAR") if overwriting else self._race(r)
+        r, hazard = (r, "WAR") if overwriting else self.races.ordered(r)
         accesses = {(r.pc, r.target.name), (r.pc2, r.target.name)}
         strays = not self.out_of_bounds.isdisjoint(accesses)
-        gap = self._gap(r)
+        gap = self.races.gap(r)
         finding = race_finding(r, hazard, gap, strays=strays)
         if r.has(NO_PROXY_FENCE):
             return r, without_proxy_fence(r, finding)
@@ -345,53 +353,6 @@ class Explainer:
         there. The other variant has the function inlined.
         """
         return is_copy(self.image.functions[self.image.owner[pc]].name)
-
-    def _contended_stores(self, reports: list[Report]) -> frozenset[tuple[int, bool]]:
-        """The stores by which several threads write one element at once.
-
-        No barrier can order them. Each comes with whether the threads store the same value.
-        """
-        return frozenset(
-            (r.pc, bool(r.has(SAME_VALUE)))
-            for r in reports
-            if r.kind == c.RACE and r.has(STORE) and r.has(OTHER_STORE) and r.pc == r.pc2
-            if not r.has(ACROSS_BLOCKS)
-            if r.has(SAME_INSTRUCTION) or not self.code.order.follows(r.pc, r.pc)
-        )
-
-    def _gap(self, r: Report) -> Gap | None:
-        """Where a barrier is missing; None where no barrier can help."""
-        gap = self._lines_apart(r)
-        instructions = self.image.instructions
-        library = all(pc < len(instructions) and instructions[pc].via for pc in (r.pc, r.pc2))
-        return gap and self.code.branches.placed(gap, r.target.name, library=library)
-
-    def _lines_apart(self, r: Report) -> Gap | None:
-        """The lines that a barrier is missing between; None where no barrier can help."""
-        write = r.pc if r.has(STORE) else r.pc2
-        if (write, False) in self.contended or (
-            r.line == r.line2 and (write, True) in self.contended
-        ):
-            return None
-        named = self.code.order.has_partial_barriers
-        if not (r.has(STORE) and r.has(OTHER_STORE)) or self.code.order.follows(r.pc2, r.pc):
-            forward = r.pc > r.pc2
-            both = not forward and r.line != r.line2 and self.code.order.follows(r.pc, r.pc2)
-            return Gap(r.line2, r.line, forward, named, both)
-        if self.code.order.follows(r.pc, r.pc2):
-            return Gap(r.line, r.line2, r.pc2 > r.pc, named)
-        return None
-
-    def _race(self, r: Report) -> tuple[Report, str]:
-        """The hazard, and the report with the access that the program orders first as partner."""
-        if r.has(STORE) and r.has(OTHER_STORE):
-            return r, "WAW"
-        write, read = (r.pc, r.pc2) if r.has(STORE) else (r.pc2, r.pc)
-        # the defaults for an asynchronous copy that is not waited for
-        hazard = "RAW" if not r.has(STORE) or r.has(OTHER_STORE) else "WAR"
-        if not r.has(IN_FLIGHT):
-            hazard = self.code.order.hazard(write, read, warp=bool(r.has(WITHIN_WARP)))
-        return (r if r.has(STORE) == (hazard == "WAR") else r.swapped()), hazard
 
 
 def _allocation(offset: int, size: int) -> Target:

@@ -39,6 +39,7 @@ from grader.simulator.ptx.debug_info import LocalVariable, LocalVariables
 
 if TYPE_CHECKING:
     from grader.compile.syntax import Node, Tree
+    from grader.simulator.diagnose.calls import Calls
     from grader.simulator.diagnose.consequences import Flow
     from grader.simulator.diagnose.two_steps import TwoSteps
 
@@ -141,6 +142,13 @@ class KernelCode:
         from grader.simulator.diagnose.consequences import Flow
 
         return Flow(self.confirmation)
+
+    @cached_property
+    def calls(self) -> Calls:
+        """The calls that lead to the instructions."""
+        from grader.simulator.diagnose.calls import Calls
+
+        return Calls(self.flow, self.line_of)
 
     @cached_property
     def two_steps(self) -> TwoSteps:

@@ -32,6 +32,23 @@ def _is_across(f: Finding) -> bool:
     return f.other is not None and f.other.block != f.block
 
 
+def with_calls_of(findings: tuple[Finding, ...], apart: tuple[Finding, ...]) -> tuple[Finding, ...]:
+    """The findings of a run as the run of code with a copy for each call shows them.
+
+    Args:
+        findings: the findings.
+        apart: those of the other run. One that it does not have stays as it is.
+    """
+    known = {_place(f): f for f in reversed(apart)}
+    same = ((f, known.get(_place(f), f)) for f in findings)
+    return fold(replace(new, severity=f.severity, count=f.count) for f, new in same)
+
+
+def _place(f: Finding) -> tuple[object, ...]:
+    lines = frozenset((f.line, f.other.line if f.other else f.line))
+    return f.kind, f.variable, f.space, lines
+
+
 def merge_findings(debug: tuple[Finding, ...], other: tuple[Finding, ...]) -> tuple[Finding, ...]:
     """The debug variant's findings, and those that only the other variant has.
 

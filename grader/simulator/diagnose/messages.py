@@ -13,6 +13,7 @@ from grader.simulator.diagnose.places import access_word
 from grader.simulator.diagnose.races import (
     ATOMIC,
     BAD_FREE,
+    FAILED_SWAP,
     FOREIGN_LOCAL,
     FOREIGN_SHARED,
     FREED,
@@ -23,6 +24,7 @@ from grader.simulator.diagnose.races import (
     ODD_SIZE,
     OF_BLOCK,
     OTHER_ATOMIC,
+    OTHER_STORE,
     READONLY,
     STORE,
     Report,
@@ -105,6 +107,29 @@ def old_value_finding(r: Report) -> Finding:
         "that data is ready, `memory_order_release` for its store and `memory_order_acquire` for "
         "its load do the same; between a store and a load that follows it only a fence or "
         "`memory_order_seq_cst` does.",
+    )
+
+
+def lost_update_finding(r: Report) -> Finding:
+    """The finding of a read and a write that another thread's write comes between."""
+    what = "another thread writes it between this thread's read and write"
+    why = "even if each is atomic" if r.has(ATOMIC) else "and volatile does not change that"
+    fix = "Use one atomic such as atomicAdd, or take a lock around both."
+    fix = f"A read and a write are two steps, {why}. {fix}"
+    if r.has(FAILED_SWAP):
+        what = "atomicCAS changes nothing where another thread has written since this thread's read"
+        fix = "Repeat it until it returns the value that you passed, or use one other atomic."
+    return Finding(
+        "lost-update",
+        "error",
+        f"updates of {r.target.space} `{r.target.element}` are lost: {what}",
+        space=r.target.space,
+        access="write",
+        variable=r.target.name,
+        other=OtherAccess(
+            r.line2, r.thread2, r.block2, access_word(r.has(OTHER_STORE), r.has(OTHER_ATOMIC))
+        ),
+        hint=fix,
     )
 
 

@@ -12,6 +12,7 @@ from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import cached_property
+from itertools import pairwise
 from typing import TYPE_CHECKING, Literal
 
 from grader import dataclass
@@ -53,6 +54,9 @@ class Gap:
             first of them waits in its branch; `branch`, `loop` and `caller`, only some threads
             enter what is around both.
         line: the line of that branch or loop.
+        apart: the last line of the statement with the first line, and the first line of that with
+            the second, as statements of the innermost block around both; zeros if there is none.
+        within: the same of the second line and the first, of one that is `both`.
     """
 
     first: int
@@ -62,6 +66,8 @@ class Gap:
     both: bool = False
     kind: Kind = "between"
     line: int = 0
+    apart: tuple[int, int] = (0, 0)
+    within: tuple[int, int] = (0, 0)
 
 
 class Branches:
@@ -79,7 +85,12 @@ class Branches:
             library: whether both accesses are in a library's code.
         """
         pairs = [(a, b) for a in self._uses(gap.first, name) for b in self._uses(gap.then, name)]
-        if gap.named or not pairs:
+        if not pairs:
+            return gap
+        (a, b), back = pairs[0], not gap.forward
+        within = _statements(b, a) if gap.both else (0, 0)
+        gap = replace(gap, apart=_statements(a, b, name if back else None), within=within)
+        if gap.named:
             return gap
         loops = [node for node, _ in _upward(pairs[0][0]) if node.kind in _LOOPS]
         if library and gap.first == gap.then and not loops:
@@ -187,6 +198,29 @@ def _upward(node: Node) -> Iterator[tuple[Node, Node]]:
         child = above
 
 
+def _statements(first: Node, then: Node, name: str | None = None) -> tuple[int, int]:
+    """The last line of the statement with a node, and the first line of that with another one.
+
+    Both are statements of the innermost block around the two. With a variable's name, they are of
+    the body of the innermost loop, and the first is the last one that uses it in the same round.
+    Zeros where there is no such block, or where the two are one statement in one round.
+    """
+    above = {node.index for node in first.ancestors}
+    around = [node for node in then.ancestors if node.index in above]
+    if name is not None:
+        around = [n for n, up in pairwise(around) if up.kind in _LOOPS and _part(n) == "body"]
+    if not around or around[0].kind != "compound_statement":
+        return 0, 0
+    a, b = _child(around[0], first), _child(around[0], then)
+    if name is None:
+        return (a.last_line, b.line) if a.last_line < b.line else (0, 0)
+    for later in around[0].named:
+        if later.index > a.index and (_WAITS.search(later.text) or later.index == b.index):
+            break
+        a = later if later.index > a.index and name in _names(later) else a
+    return a.last_line, b.line
+
+
 def _child(common: Node, node: Node) -> Node:
     """The child of a node around another that this one is in."""
     inner = node
@@ -256,11 +290,14 @@ def _place(gap: Gap, hazard: str) -> str:
     """The place of the missing barrier by its lines."""
     first, then = gap.first, gap.then
     if first < then:
-        return f"between line {first} and line {then}"
+        behind, before = gap.apart if any(gap.apart) else (first, then)
+        return f"between line {behind} and line {before}"
     if first == then and gap.forward:
         what = {"RAW": "the write and the read", "WAR": "the read and the write"}
         return f"between {what.get(hazard, 'the two writes')} in line {first}"
-    again = f"between line {then} and line {first}, and " if gap.both else ""
+    behind, before = gap.within if any(gap.within) else (then, first)
+    again = f"between line {behind} and line {before}, and " if gap.both else ""
+    first, then = gap.apart if any(gap.apart) else (first, then)
     return f"{again}after line {first}, before the next iteration of the loop reaches line {then}"
 
 

@@ -144,6 +144,8 @@ class ProgramOrder:
                 for position, code in enumerate(block.insns):
                     self.block_of[code.pc] = (number, k)
                     self.position[code.pc] = position
+                self.block_of.setdefault(block.end.pc, (number, k))
+                self.position.setdefault(block.end.pc, len(block.insns))
                 if (callee := self.callee(block)) is not None:
                     self.return_sites.setdefault(callee, []).append((number, block.next))
 
@@ -201,6 +203,14 @@ class ProgramOrder:
         if callee is None or end.guard:
             yield from ((number, then) for then in successors(block))
 
+    def share_a_loop(self, first: int, then: int) -> bool:
+        """Whether a loop of one function has two instructions of it."""
+        (number, a), (other, b) = (self.block_of.get(pc, (-1, 0)) for pc in (first, then))
+        if number < 0 or number != other:
+            return True
+        after = [successors(block) for block in self.image.functions[number].blocks]
+        return all(any(y in reachable(after, s) for s in after[x]) for x, y in ((a, b), (b, a)))
+
     def in_loop(self, pc: int) -> bool:
         """Whether an instruction is in a loop, or in a function that is called from one."""
         work = [self.block_of[pc]] if pc in self.block_of else []
@@ -251,29 +261,6 @@ def race_finding(r: Report, hazard: str, gap: Gap | None, *, strays: bool = Fals
         variable=r.target.name,
         other=OtherAccess(r.line2, r.thread2, r.block2, other),
         hint=_fix(r, hazard, gap, strays),
-    )
-
-
-def lost_update_finding(r: Report) -> Finding:
-    """The finding of a read and a write that another thread's write comes between."""
-    what = "another thread writes it between this thread's read and write"
-    why = "even if each is atomic" if r.has(ATOMIC) else "and volatile does not change that"
-    fix = "Use one atomic such as atomicAdd, or take a lock around both."
-    fix = f"A read and a write are two steps, {why}. {fix}"
-    if r.has(FAILED_SWAP):
-        what = "atomicCAS changes nothing where another thread has written since this thread's read"
-        fix = "Repeat it until it returns the value that you passed, or use one other atomic."
-    return Finding(
-        "lost-update",
-        "error",
-        f"updates of {r.target.space} `{r.target.element}` are lost: {what}",
-        space=r.target.space,
-        access="write",
-        variable=r.target.name,
-        other=OtherAccess(
-            r.line2, r.thread2, r.block2, access_word(r.has(OTHER_STORE), r.has(OTHER_ATOMIC))
-        ),
-        hint=fix,
     )
 
 
@@ -387,10 +374,9 @@ def _volatile_fix(r: Report) -> str:
 def _not_ordered(r: Report, hazard: str) -> str:
     """What goes wrong in a RAW or WAR hazard."""
     atomic = r.has(ATOMIC) or r.has(OTHER_ATOMIC)
+    written, write = ("updated", "update") if atomic else ("written", "overwrite")
     if hazard == "RAW":
-        written = "updated" if atomic else "written"
         return f"Threads read {_subject(r)} before other threads have {written} it."
-    write = "update" if atomic else "overwrite"
     return f"Threads {write} {_subject(r)} before other threads have read it."
 
 

@@ -17,6 +17,7 @@ from dataclasses import replace
 from functools import cached_property
 from os.path import basename
 
+from grader.simulator.ptx.call_copies import with_a_copy_for_each_call
 from grader.simulator.ptx.debug_info import CallSite, call_sites
 from grader.simulator.ptx.model import Function, Instruction, Location, Module, function_name
 
@@ -41,11 +42,21 @@ OWN = 1
 _NOWHERE = Location()
 
 
-def with_source_lines(module: Module, kernel: str) -> dict[str, Function]:
+def with_source_lines(module: Module, kernel: str, *, apart: bool = False) -> dict[str, Function]:
     """The functions of a module; those that a kernel may call have locations in the student's file.
 
     An instruction that no line of it leads to has an empty location. The module stays as it is.
+
+    Args:
+        module: the module.
+        kernel: the symbol of the kernel.
+        apart: whether each call of a function has a copy of it.
     """
+    functions = _with_source_lines(module, kernel)
+    return with_a_copy_for_each_call(functions, kernel) if apart else functions
+
+
+def _with_source_lines(module: Module, kernel: str) -> dict[str, Function]:
     reached, own = _reached(module, kernel), _file_of(module.functions[kernel])
     if not own:
         return {**module.functions, **{name: _copy(f) for name, f in reached.items()}}
@@ -238,11 +249,18 @@ def is_copy(name: str) -> bool:
 
 
 def resolved(location: Location, own: int) -> Location:
-    """The location in the student's file that code was inlined at; empty if there is none."""
+    """The location in the student's file that code was inlined at; empty if there is none.
+
+    Where that is in a function of the student's that was inlined too, it has the location of that
+    call.
+    """
     at: Location | None = location
     while at is not None and at.file != own:
         at = at.inlined
-    return Location(OWN, at.line, at.column, at.function) if at and at.line else _NOWHERE
+    if at is None or not at.line:
+        return _NOWHERE
+    call = resolved(at.inlined, own) if at.inlined is not None else _NOWHERE
+    return Location(OWN, at.line, at.column, at.function, call if call.line else None)
 
 
 def _is_from_header(f: Function, own: int) -> bool:

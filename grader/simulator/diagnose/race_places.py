@@ -1,0 +1,91 @@
+"""Where the barrier is missing that would order the accesses of a race, and which comes first."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from grader.simulator.core import bindings as c
+from grader.simulator.diagnose.places import Gap
+from grader.simulator.diagnose.races import (
+    ACROSS_BLOCKS,
+    IN_FLIGHT,
+    OTHER_STORE,
+    SAME_INSTRUCTION,
+    SAME_VALUE,
+    STORE,
+    WITHIN_WARP,
+    Report,
+)
+
+if TYPE_CHECKING:
+    from grader.simulator.diagnose.kernel_code import KernelCode
+
+
+class RacePlaces:
+    """The places of the races of one run.
+
+    Args:
+        code: the kernel.
+        reports: the reports of the run.
+    """
+
+    def __init__(self, code: KernelCode, reports: Sequence[Report] = ()) -> None:
+        self.code, self.order = code, code.order
+        self.contended = frozenset(
+            (r.pc, bool(r.has(SAME_VALUE))) for r in reports if self._is_contended(r)
+        )
+        """The stores by which several threads write one element at once, which no barrier can
+        order, each with whether the threads store the same value."""
+
+    def _is_contended(self, r: Report) -> bool:
+        same = r.kind == c.RACE and r.has(STORE) and r.has(OTHER_STORE) and r.pc == r.pc2
+        if not same or r.has(ACROSS_BLOCKS):
+            return False
+        return r.has(SAME_INSTRUCTION) or not self.order.follows(r.pc, r.pc)
+
+    def gap(self, r: Report) -> Gap | None:
+        """Where a barrier is missing; None where no barrier can help.
+
+        Args:
+            r: the report, with the access that the program orders first as partner.
+        """
+        gap = self._lines_apart(r)
+        instructions = self.code.image.instructions
+        library = all(pc < len(instructions) and instructions[pc].via for pc in (r.pc, r.pc2))
+        return gap and self.code.branches.placed(gap, r.target.name, library=library)
+
+    def _lines_apart(self, r: Report) -> Gap | None:
+        """The lines that a barrier is missing between; None where no barrier can help."""
+        write = r.pc if r.has(STORE) else r.pc2
+        if (write, False) in self.contended or (
+            r.line == r.line2 and (write, True) in self.contended
+        ):
+            return None
+        if not (r.has(STORE) and r.has(OTHER_STORE)) or self.order.follows(r.pc2, r.pc):
+            return self._between(r, r.pc2, r.pc)
+        if self.order.follows(r.pc, r.pc2):
+            return replace(self._between(r, r.pc, r.pc2), both=False)
+        return None
+
+    def _between(self, r: Report, first: int, then: int) -> Gap:
+        """The gap between two instructions: in the function in which the calls to them part."""
+        lines = (r.line2, r.line) if first == r.pc2 else (r.line, r.line2)
+        at = first, then
+        if (places := self.code.calls.parting(first, then)) is not None:
+            lines, at = (places[0].line, places[1].line), (places[0].pc, places[1].pc)
+        forward = at[1] > at[0] or not self.order.share_a_loop(*at)
+        both = not forward and lines[0] != lines[1] and self.order.follows(then, first)
+        return Gap(*lines, forward, self.order.has_partial_barriers, both)
+
+    def ordered(self, r: Report) -> tuple[Report, str]:
+        """The report with the access that the program orders first as partner, and the hazard."""
+        if r.has(STORE) and r.has(OTHER_STORE):
+            return r, "WAW"
+        write, read = (r.pc, r.pc2) if r.has(STORE) else (r.pc2, r.pc)
+        # the defaults for an asynchronous copy that is not waited for
+        hazard = "RAW" if not r.has(STORE) or r.has(OTHER_STORE) else "WAR"
+        if not r.has(IN_FLIGHT):
+            hazard = self.order.hazard(write, read, warp=bool(r.has(WITHIN_WARP)))
+        return (r if r.has(STORE) == (hazard == "WAR") else r.swapped()), hazard
