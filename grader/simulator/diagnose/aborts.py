@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from grader.launch import Finding
 from grader.simulator.core import bindings as c
 from grader.simulator.diagnose.races import Report
@@ -74,12 +76,18 @@ def _endless_wait(r: Report) -> Finding:
     else:
         state = f"{r.bytes - r.extra} of {r.bytes} arrivals of its present phase have been made"
         fix = (
-            "Check that the count it is initialized with is the number of arrivals in each phase, "
-            "that all of these threads arrive, and that the parity or token of the wait is that of "
-            "the phase."
+            f"Check that the count of {r.bytes} which it is initialized with in line {r.line2} is "
+            "the number of arrivals in each phase, that all of these threads arrive, and that the "
+            "parity or token of the wait is that of the phase."
         )
         if r.flags & ALL_ARRIVED:
             state += ", and all warps that remain have arrived or wait for it"
+        if r.flags & ALL_ARRIVED and 2 * r.extra <= r.bytes:
+            fix = (
+                f"Line {r.line2} initializes it with a count of {r.bytes}. Pass the number of "
+                f"threads that arrive in each phase, which is {r.bytes - r.extra} here, or let the "
+                "others arrive, too. The parity or token of a wait must be that of the phase."
+            )
     proven = f"deadlock: threads wait for {name}, and no thread that runs can end the wait"
     limit = f"the simulation reached its time limit while threads waited for {name}"
     return Finding(
@@ -92,16 +100,60 @@ def _endless_wait(r: Report) -> Finding:
     )
 
 
-def abort_finding(r: Report) -> Finding:
-    """The finding of what ended the launch early: a limit, an assertion or a trap."""
+def awaits_value(r: Report) -> bool:
+    """Whether a launch ended because all threads wait for values, and the report has one."""
+    return r.kind == c.STANDSTILL and bool(r.flags & _AWAITED)
+
+
+def _standstill(r: Report, writers: Sequence[int] | None) -> Finding:
+    """The finding of a loop that waits for a value which no thread changes any more.
+
+    Args:
+        r: the report.
+        writers: the lines that write the variable, but for that of the loop; None if not known.
+    """
+    value = r.extra - (1 << 32) if r.extra >> 31 else r.extra
+    name, element = f"`{r.target.name}`", f"`{r.target.element}`, which is {value}"
+    what, hint = _TIMEOUTS[c.STANDSTILL, 0]
+    if r.target.space == "local":
+        own = f"the local variable {name} of its own thread, which is {value}"
+        own = own if r.target.name else "a local variable of its own thread"
+        what = f"the kernel does not end: this loop waits for {own}"
+        hint = (
+            "No other thread can change a local variable: change it in the loop, or wait for a "
+            "variable in shared or global memory that another thread writes."
+        )
+    elif writers is not None and not writers:
+        what = (
+            f"the kernel does not end: this loop waits for {element}, and no line of the kernel "
+            "writes it"
+        )
+        hint = f"Let a thread write {name}, or leave the loop for another reason."
+    else:
+        what += f"; this one for {element}"
+        if writers:
+            lines = f"line{'s' * (len(writers) > 1)} {' and '.join(map(str, writers))}"
+            hint = (
+                f"{name} is written in {lines}, and no thread that remains comes there. Let a "
+                "thread write what the loop waits for before it waits itself; take locks in one "
+                "order; grid.sync() waits for all blocks."
+            )
+    return Finding(
+        "timeout", "error", what, space=r.target.space, variable=r.target.name, hint=hint
+    )
+
+
+def abort_finding(r: Report, writers: Sequence[int] | None = None) -> Finding:
+    """The finding of what ended the launch early: a limit, an assertion or a trap.
+
+    Args:
+        r: the report.
+        writers: of a value that is waited for, the lines that write it; None if not known.
+    """
     if r.kind in (c.STANDSTILL, c.LIMIT) and r.flags & _AT_MBARRIER:
         return _endless_wait(r)
-    if r.kind == c.STANDSTILL and r.flags & _AWAITED and r.target.element:
-        what, hint = _TIMEOUTS[c.STANDSTILL, 0]
-        value = r.extra - (1 << 32) if r.extra >> 31 else r.extra
-        what += f"; this one for `{r.target.element}`, which is {value}"
-        space, name = r.target.space, r.target.name
-        return Finding("timeout", "error", what, space=space, variable=name, hint=hint)
+    if awaits_value(r) and (r.target.element or r.target.space == "local"):
+        return _standstill(r, writers)
     if timeout := _TIMEOUTS.get((r.kind, r.extra)):
         return Finding("timeout", "error", timeout[0], hint=timeout[1])
     if r.kind == c.ASSERTION:

@@ -20,6 +20,7 @@ from grader.simulator.decode.dataflow import sources, targets
 from grader.simulator.decode.module import Image
 from grader.simulator.diagnose.aborts import ALL_ARRIVED
 from grader.simulator.diagnose.confirmation import Confirmation
+from grader.simulator.diagnose.mbarriers import follows_small_count, has_small_count
 from grader.simulator.diagnose.races import (
     ACROSS_BLOCKS,
     ATOMIC,
@@ -40,6 +41,7 @@ MOST_REPORTS = 64
 _NAME = re.compile(r"[$%A-Za-z_][$%\w@]*")
 _ARGUMENT = re.compile(r"_param_(\d+)\b")
 _BRANCHES = ("bra", "brx")
+_WRITING = ("st", "red", "atom", "cp", "mbarrier", "wmma", "sust")
 _UNSET = (c.UNINIT, c.UNDEFINED)
 _AT_BARRIERS = (c.DIVERGENCE, c.DEADLOCK, c.EARLY_EXIT, c.WARP_STUCK)
 _ENDS = (c.TIMEOUT, c.LIMIT, c.STANDSTILL, c.ASSERTION)
@@ -116,19 +118,53 @@ class Flow:
 
     def loads_of(self, name: str) -> set[int]:
         """The loads from a variable of the module, by its name in the source."""
-        seeds = {
+        return {pc for pc in self._uses(self._symbols(name))[0] if is_load(self.instruction(pc))}
+
+    def writes_to(self, name: str, parameter: int | None) -> set[int] | None:
+        """What writes to a variable of the module, or to what a parameter of the kernel points to.
+
+        Args:
+            name: the name of the variable in the source.
+            parameter: the number of the parameter; None for a variable.
+
+        Returns:
+            The stores and atomics; None where its address is not known everywhere.
+        """
+        seeds = self._symbols(name)
+        if parameter is not None:
+            names = ((x, _ARGUMENT.search(x)) for x in self.values.readers_of(0))
+            seeds = {(0, x, True) for x, at in names if at and int(at[1]) == parameter}
+        uses, others = self._uses(seeds)
+        if not seeds or any(self._hides(self.instruction(pc)) for pc in others):
+            return None
+        return {pc for pc in uses if self.instruction(pc).op.startswith(_WRITING)}
+
+    def _hides(self, i: Instruction) -> bool:
+        """Whether an instruction hands a value to memory, or to a function that is not known."""
+        parts = i.op.split(".")
+        return (parts[0] == "st" and "param" not in parts) or (
+            parts[0] == "call" and self._callee(i) is None
+        )
+
+    def instruction(self, pc: int) -> Instruction:
+        """The instruction at a program counter."""
+        return self.image.instructions[pc]
+
+    def _symbols(self, name: str) -> set[Value]:
+        return {
             (number, symbol, True)
             for number in range(len(self.image.functions))
             for symbol in self.values.readers_of(number)
             if not symbol.startswith("%") and plain_name(symbol) == name
         }
-        places = {(owner, register) for owner, register, _ in self.after(seeds, addresses=True)}
-        return {
-            pc
-            for owner, register in places
-            for pc in self.values.readers_of(owner).get(register, ())
-            if is_load(self.image.instructions[pc]) and register in addressed(self.image, pc)
-        }
+
+    def _uses(self, seeds: Collection[Value]) -> tuple[set[int], set[int]]:
+        """The accesses at addresses that are computed from some, and what else reads these."""
+        found, others = set[int](), set[int]()
+        for owner, register, _ in self.after(seeds, addresses=True):
+            for pc in self.values.readers_of(owner).get(register, ()):
+                (found if register in addressed(self.image, pc) else others).add(pc)
+        return found, others
 
     def controlled(self, values: Collection[Value]) -> set[tuple[int, int]]:
         """The blocks that branches on some values decide about, those of callees included."""
@@ -246,14 +282,17 @@ class Consequences:
             reports: the reports of a run.
             text: the text of a line of the source.
         """
-        then: list[list[int]] = [[] for _ in reports]
-        for k, r in enumerate(reports[:MOST_REPORTS]):
-            then[k] = [n for n in self._led_to(r, reports[:MOST_REPORTS], text) if n != k]
-        every = [set(reachable(then, k)) - {k} for k in range(len(reports))]
-        return [
-            {k for k, follow in enumerate(every) if n in follow and k not in every[n]}
-            for n in range(len(reports))
-        ]
+        places = [(r.kind, r.line, r.line2, r.target.name) for r in reports]
+        first = {place: k for k, place in reversed(list(enumerate(places)))}
+        chosen = sorted(range(len(reports)), key=lambda k: first[places[k]] != k)[:MOST_REPORTS]
+        own = [reports[k] for k in chosen]
+        then = [[n for n in self._led_to(r, own, text) if n != k] for k, r in enumerate(own)]
+        every = [set(reachable(then, k)) - {k} for k in range(len(own))]
+        found = dict[int, set[int]]()
+        for n, k in enumerate(chosen):
+            before = (m for m, follow in enumerate(every) if n in follow and m not in every[n])
+            found[k] = {chosen[m] for m in before}
+        return [found.get(k, found.get(first[places[k]], set())) for k in range(len(reports))]
 
     def certain(self, reports: Sequence[Report], causes: Sequence[set[int]]) -> set[int]:
         """The writes of a scalar by several lanes at once that make an access leave its array.
@@ -282,6 +321,7 @@ class Consequences:
                 or _strays(r, other)
                 or _awaits(r, other)
                 or _holds_up(r, other)
+                or (has_small_count(r) and follows_small_count(other))
                 or self._addresses(other, names)
                 or self._is_decided(r, other, blocks)
             )

@@ -9,13 +9,13 @@ from math import prod
 from typing import Any
 
 from grader.compile.program import Parameter
-from grader.launch import Array, Finding, Launch
+from grader.launch import Array, Finding, Launch, Severity
 from grader.simulator.core import bindings as c
 from grader.simulator.core.memory import GRID_REGISTERS, RESERVED
 from grader.simulator.core.run import Raw
 from grader.simulator.decode.memory import GLOBAL, LOCAL, SHARED
 from grader.simulator.decode.module import Image
-from grader.simulator.diagnose.aborts import abort_finding
+from grader.simulator.diagnose.aborts import abort_finding, awaits_value
 from grader.simulator.diagnose.barriers import (
     BARRIER_KINDS,
     barrier_finding,
@@ -42,7 +42,11 @@ from grader.simulator.diagnose.copies import (
 )
 from grader.simulator.diagnose.kernel_code import kernel_code, signed_parameter_hint, tile_size_hint
 from grader.simulator.diagnose.library_calls import LIBRARY_FINDINGS, with_text_hint
-from grader.simulator.diagnose.mbarriers import mbarrier_finding
+from grader.simulator.diagnose.mbarriers import (
+    has_small_count,
+    mbarrier_finding,
+    without_idle_counts,
+)
 from grader.simulator.diagnose.merging import fold
 from grader.simulator.diagnose.messages import (
     in_library,
@@ -117,7 +121,7 @@ class Explainer:
         self.out_of_bounds = frozenset(
             (r.pc, r.target.name) for r in reports if r.kind == c.INVALID
         )
-        reports = without_strays(reports)
+        reports = without_idle_counts(without_strays(reports))
         self.reports = reports
         explain = partial(explained, self.code.confirmation, reports)
         reports = [r for r in map(explain, reports) if r is not None]
@@ -174,6 +178,9 @@ class Explainer:
 
     def _target(self, r: Any) -> Target:
         space, offset = int(r["space"]), int(r["address"])
+        if int(r["kind"]) == c.STANDSTILL and space == LOCAL:
+            stored = self._stored(self.image.owner[int(r["pc"])], offset)
+            return stored or Target("local", "", "", "", offset, 0)
         if int(r["kind"]) == c.ASSERTION:
             return self._condition(int(r["buffer"]), offset)
         if int(r["kind"]) == c.TRAPPED:
@@ -296,14 +303,16 @@ class Explainer:
             kernel, tree = self.launch.kernel, self.code.variables.tree
             finding = barrier_finding(r, returned=may_have_returned(r, kernel, tree))
         else:
-            finding = abort_finding(r)
+            called = self.code.calls.leading_to(r.pc2, self.code.lines) if r.line2 else ()
+            placed = replace(r, line2=called[0].line if called else r.line2)
+            finding = abort_finding(placed, self._writers(r) if awaits_value(r) else None)
         calls, lines = self.code.calls, self.code.lines
         other = finding.other
         if other is not None:
             known = calls.leading_to(r.pc2, lines) if other.line == r.line2 else ()
             other = replace(other, text=self._text(other.line), calls=known)
         via = self.image.instructions[r.pc].via if r.pc < len(self.image.instructions) else ""
-        via = "" if r.kind == c.OLD_VALUE else via
+        via = "" if r.kind == c.OLD_VALUE or has_small_count(r) else via
         return replace(
             finding,
             message=in_library(finding.message, via),
@@ -316,6 +325,15 @@ class Explainer:
             other=other,
             calls=calls.leading_to(r.pc, lines),
         )
+
+    def _writers(self, r: Report) -> list[int] | None:
+        """The lines, but for its own, that write the variable of a report; None if not known."""
+        names = [p.name for p in self.parameters]
+        number = names.index(r.target.name) if r.target.name in names else None
+        writers = self.code.flow.writes_to(r.target.name, number)
+        if writers is None or any(self.image.instructions[pc].via for pc in writers):
+            return None
+        return sorted({self._line(pc) for pc in writers} - {r.line})
 
     def _race_finding(self, r: Report) -> tuple[Report, Finding]:
         """The finding of a race, and its report with the access of the finding first."""
@@ -336,7 +354,13 @@ class Explainer:
             return r, replace(finding, hint=wait_hint(r, name, bulk=bulk))
         if overwriting and gap is not None and not r.has(ACROSS_BLOCKS):
             return r, replace(finding, hint=overwriting_hint(r, replace(gap, both=False)))
-        known = "" if strays else self.code.two_steps.hint(r, self.reports, self.launch.grid)
+        if strays:
+            return r, finding
+        code = self.code
+        if (swap := code.two_steps.swapped(r, code.order, code.calls)) is not None:
+            severity: Severity = finding.severity if swap[1] else "warning"
+            return r, replace(finding, hint=swap[0], severity=severity)
+        known = code.two_steps.hint(r, self.reports, self.launch.grid)
         return r, replace(finding, hint=known or finding.hint)
 
     def _syncs_grid(self, pc: int) -> bool:

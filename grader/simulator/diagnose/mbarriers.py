@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from grader.launch import Finding, Severity
-from grader.simulator.diagnose.races import STORE, Report
+from grader.simulator.core import bindings as c
+from grader.simulator.diagnose.races import ACROSS_BLOCKS, SAME_VALUE, STORE, Report
 
-_BAD_COUNT, _SET_AGAIN, _AFTER_INVALIDATION, _NEVER_SET, _PLAIN_ACCESS = range(1, 6)
-"""What is wrong with the use of an mbarrier: `extra` of its report."""
+_BAD_COUNT, _SET_AGAIN, _AFTER_INVALIDATION, _NEVER_SET, _PLAIN_ACCESS, _MORE_ARRIVE = range(1, 7)
+"""What is wrong with the use of an mbarrier: the low bits of `extra` of its report."""
+_MISUSE, _ARRIVALS_SHIFT = 255, 8
 _MISUSES: dict[int, tuple[str, str, Severity]] = {
     _BAD_COUNT: (
         "is initialized with a count of {count}: a barrier counts 1 to 1,048,575 arrivals",
@@ -35,15 +37,45 @@ _MISUSES: dict[int, tuple[str, str, Severity]] = {
         "memory is anything else, or use other memory.",
         "warning",
     ),
+    _MORE_ARRIVE: (
+        "is initialized with a count of {count}, but {arrivals} threads arrive at it: a phase ends "
+        "before all of them have arrived",
+        "Initialize it with the number of threads that arrive in each phase: {arrivals}, if each "
+        "of these does.",
+        "error",
+    ),
 }
+
+_FOLLOWS = (c.RACE, c.UNINIT, c.STANDSTILL, c.TIMEOUT, c.LIMIT)
+
+
+def has_small_count(r: Report) -> bool:
+    """Whether a report is about an mbarrier at which more threads arrive than a phase counts."""
+    return r.kind == c.MBARRIER and r.extra & _MISUSE == _MORE_ARRIVE
+
+
+def follows_small_count(r: Report) -> bool:
+    """Whether a report may follow from a phase that ends before all threads have arrived."""
+    return r.kind in _FOLLOWS and not (r.kind == c.RACE and r.has(ACROSS_BLOCKS | SAME_VALUE))
+
+
+def without_idle_counts(reports: list[Report]) -> list[Report]:
+    """The reports, without those of small counts where nothing follows from them.
+
+    Threads may arrive in turns, each in other phases.
+    """
+    if any(map(follows_small_count, reports)):
+        return reports
+    return [r for r in reports if not has_small_count(r)]
 
 
 def mbarrier_finding(r: Report) -> Finding:
     """The finding of an mbarrier that is not used as one, or of other memory that is."""
-    what, fix, severity = _MISUSES[r.extra]
-    access = "written" if r.has(STORE) else "read"
+    what, fix, severity = _MISUSES[r.extra & _MISUSE]
+    access, arrivals = "written" if r.has(STORE) else "read", r.extra >> _ARRIVALS_SHIFT
     name = f"`{r.target.element}`" if r.target.name else "this memory"
-    what = f"{name} {what.format(count=f'{r.bytes:,}', access=access)}"
+    what = f"{name} {what.format(count=f'{r.bytes:,}', access=access, arrivals=arrivals)}"
+    fix = fix.format(arrivals=arrivals)
     return Finding(
         "barrier-divergence", severity, what, space="shared", variable=r.target.name, hint=fix
     )

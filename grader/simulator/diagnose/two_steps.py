@@ -13,7 +13,8 @@ from math import prod
 
 from grader.launch import Dim3
 from grader.simulator.core import bindings as c
-from grader.simulator.diagnose.consequences import Flow, is_load
+from grader.simulator.diagnose.calls import Calls
+from grader.simulator.diagnose.consequences import Flow, Value, addressed, is_load
 from grader.simulator.diagnose.races import (
     ACROSS_BLOCKS,
     ATOMIC,
@@ -26,6 +27,7 @@ from grader.simulator.diagnose.races import (
     STORE,
     UNWAITED,
     WITHIN_WARP,
+    ProgramOrder,
     Report,
 )
 from grader.simulator.ptx.model import Instruction
@@ -88,6 +90,61 @@ class TwoSteps:
             )
         return ""
 
+    def swapped(self, r: Report, order: ProgramOrder, calls: Calls) -> tuple[str, bool] | None:
+        """The fix of a race of a plain read with the swap that confirms its value.
+
+        Args:
+            r: the report of the race.
+            order: the order of the instructions.
+            calls: the calls that lead to them.
+
+        Returns:
+            The fix, and whether the value is used without the swap; None for any other race.
+        """
+        reads, swaps = _plain(r), [pc for pc, atomic in _both(r) if atomic]
+        if len(reads) != 1 or reads[0][1] or not swaps or ".cas." not in self.image.ops[swaps[0]]:
+            return None
+        (read, _), swap = reads[0], swaps[0]
+        if not self.image.ops[read].startswith("ld."):
+            return None
+        owner, expected = self.image.owner[swap], self.image.instructions[swap].operands[-2]
+        values = self.flow.after(self._loaded(read))
+        if not any((owner, expected) == (number, name) for number, name, _ in values):
+            return None
+        name, line = f"`{r.target.name}`" if r.target.name else "this memory", self._line(read, r)
+        load = "Read it through a pointer to volatile, or by a load of cuda::atomic_ref"
+        places = calls.parting(read, swap)
+        if places is not None and order.share_a_loop(places[0].pc, places[1].pc):
+            return (
+                f"Line {line} reads {name} plainly in each round of the loop of atomicCAS: it may "
+                "get the same old value in every round. Go on with the value that atomicCAS "
+                "returned, or read it through a pointer to volatile.",
+                True,
+            )
+        used = self._is_used(values)
+        what = "is used otherwise, too" if used else "is tested before"
+        return (
+            f"atomicCAS confirms the value that line {line} reads, but the value {what}: a plain "
+            f"read beside an atomic is a data race and may give an old value. {load}.",
+            used,
+        )
+
+    def _loaded(self, load: int) -> list[Value]:
+        owner, i = self.image.owner[load], self.image.instructions[load]
+        return [(owner, name, True) for name in _registers(i)]
+
+    def _is_used(self, values: Collection[Value]) -> bool:
+        """Whether any value is stored, returned or an address, or in an atomic but for swaps."""
+        for owner, name, inner in values:
+            if inner and name.startswith("func_retval"):
+                return True
+            for pc in self.flow.values.readers_of(owner).get(name, ()):
+                head, *parts = self.image.ops[pc].split(".")
+                writes = head in ("st", "red", "atom") and "cas" not in parts
+                if "param" not in parts and (writes or name in addressed(self.image, pc)):
+                    return True
+        return False
+
     def _text(self, line: int) -> str:
         return self.lines[line - 1][:_MOST_LETTERS] if 0 < line <= len(self.lines) else ""
 
@@ -141,8 +198,7 @@ class TwoSteps:
 
     def _decides(self, load: int, then: int) -> bool:
         """Whether branches on what an instruction loads decide who executes another one."""
-        owner, i = self.image.owner[load], self.image.instructions[load]
-        values = self.flow.after((owner, name, True) for name in _registers(i))
+        values = self.flow.after(self._loaded(load))
         return self.flow.values.blocks.get(then) in self.flow.controlled(values)
 
 
@@ -150,6 +206,11 @@ def _plain(r: Report) -> list[tuple[int, bool]]:
     """The accesses of a race that are no atomics, each with whether it stores."""
     own = [(r.pc, r.has(STORE))] * (not r.has(ATOMIC))
     return own + [(r.pc2, r.has(OTHER_STORE))] * (not r.has(OTHER_ATOMIC))
+
+
+def _both(r: Report) -> list[tuple[int, bool]]:
+    """The accesses of a race, each with whether it is an atomic."""
+    return [(r.pc, r.has(ATOMIC)), (r.pc2, r.has(OTHER_ATOMIC))]
 
 
 def _is_atomic(r: Report) -> bool:

@@ -8,7 +8,8 @@
 #define FUNCTION_BASE 0x050000000000ull
 #define FUNCTION_BYTES 16 /* apart: pointers to members use the lowest bit */
 enum { BAD_CALL = 1, BAD_TABLE, BAD_BARRIER, REFUSED, MANY_COPIES }; /* the `extra` of a TRAPPED report */
-enum { MBARRIER_INIT, MBARRIER_INVALIDATE, MBARRIER_MOST = (1 << 20) - 1 }; /* Insn.e of both; the largest count */
+enum { MBARRIER_INIT, MBARRIER_INVALIDATE, MBARRIER_ARRIVE, MBARRIER_DROP, MBARRIER_EXPECT, MBARRIER_ARRIVE_EXPECT }; /* Insn.e */
+enum { MBARRIER_COUNTED = 1, MBARRIER_MOST = (1 << 20) - 1 }; /* in Insn.flag, beside RELAXED: c is a count; the largest one */
 enum { ORDER_KINDS = 8, ABREAST = 6, PATIENT = 7 }; /* a schedule's number modulo the first: see slice_of */
 enum Outcome { DONE, BLOCKED, ROTATE, STOPPED };
 

@@ -112,6 +112,7 @@ static void add_mbarrier(const Warp *w, Report *r) {
   u32 offset = w->tested - 1, expected = 0, missing = 0;
   counts_of(w->cta, offset, &expected, &missing);
   r->space = SHARED;
+  r->pc2 = initialized_at(w->cta, offset);
   r->address = r->buffer = offset; /* reports of several mbarriers differ */
   r->flags = AT_MBARRIER | (missing && all_have_arrived(w->cta, offset) ? ALL_ARRIVED : 0);
   r->size = missing ? expected : (u32)pending_bytes(w->cta, offset);
@@ -122,15 +123,17 @@ static void add_mbarrier(const Warp *w, Report *r) {
 enum { AWAITED = 2, RECENT = 1 << 12 };
 static void add_awaited(const Warp *w, Report *r) {
   const Insn *i = w->strong;
-  Region at = region_of(w, i->space, w->strong_at);
-  u64 offset = w->strong_at - at.base;
-  if ((at.space != SHARED && at.space != GLOBAL) || at.size < 4 || i->size != 4 || offset > at.size - 4) return;
+  u64 address = without_owner(w->strong_at);
+  Region at = region_of(w, i->space, address);
+  u64 offset = address - at.base;
+  if ((at.space != SHARED && at.space != GLOBAL && at.space != LOCAL) || at.size < 4 || i->size != 4) return;
+  if (offset > at.size - 4) return;
   r->flags = AWAITED;
   r->space = at.space;
   r->buffer = at.space == GLOBAL ? (u32)(at.buffer - w->launch->buffer) : 0;
-  r->address = offset;
+  r->address = offset - (at.space == LOCAL ? w->frame[w->top].local : 0);
   r->size = 4;
-  memcpy(&r->extra, lane_data(w, &at, 0) + offset, 4);
+  memcpy(&r->extra, lane_data(w, &at, w->mask ? first_lane(w->mask) : 0) + offset, 4);
 }
 
 static void report_fault(Warp *w, u32 kind, u32 pc, u32 extra) {

@@ -16,4 +16,5 @@ const LocalVariable *numbered(const Launch *n, const Function *f, u32 number);
 
 /* Whether each warp has arrived in the present phase of an mbarrier, or waits for it: no more arrivals are to come. */
 bool all_have_arrived(const Cta *c, u32 offset);
+u32 initialized_at(const Cta *c, u32 offset);
 #endif

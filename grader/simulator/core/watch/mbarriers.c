@@ -13,12 +13,15 @@
 enum { OBJECT = 8 }; /* its bytes, and its alignment */
 enum State { NOTHING, VALID, INVALIDATED, UNWRITTEN };
 /* Report.extra: enum Misuse of diagnose/mbarriers.py. */
-enum Misuse { BAD_COUNT = 1, SET_AGAIN, AFTER_INVALIDATION, NEVER_SET, PLAIN_ACCESS };
+enum Misuse { BAD_COUNT = 1, SET_AGAIN, AFTER_INVALIDATION, NEVER_SET, PLAIN_ACCESS, MORE_ARRIVE };
+enum { MEMBERS_SHIFT = 8, MOST_MEMBERS = 32 }; /* of `extra`: the arrivals; mbarriers whose arrivals are known */
 
 /* By 8 bytes: what they are, who initialized or invalidated them last, and in which phase; the warps that have arrived
- * in the mbarrier's present phase. */
-typedef struct { u32 state, pc, thread, phase, arrived; } Place;
-typedef struct { Place *place; u32 valid; } Objects;
+ * in the mbarrier's present phase; the number of its Arrivals, from 1. */
+typedef struct { u32 state, pc, thread, phase, arrived, members; } Place;
+/* The threads that have arrived since an mbarrier was initialized, by warp, and the arrivals that each made at once. */
+typedef struct { u32 lanes[MAX_WARPS], arrivals, offset; } Arrivals;
+typedef struct { Place *place; u32 valid, used; Arrivals members[MOST_MEMBERS]; } Objects;
 
 static Objects *objects_of(const Cta *c) { return c->state[mbarriers_slot]; }
 static u32 places_in(const Cta *c) { return c->worker->launch->shared_bytes / OBJECT + 1; }
@@ -41,7 +44,7 @@ static void discard(Cta *c) {
 }
 static void reset(Cta *c) {
   memset(objects_of(c)->place, 0, places_in(c) * sizeof(Place));
-  objects_of(c)->valid = 0;
+  objects_of(c)->valid = objects_of(c)->used = 0;
 }
 
 static void report_misuse(Warp *w, const Insn *i, u32 l, u32 offset, enum Misuse why, u32 count, const Place *p) {
@@ -63,6 +66,49 @@ static void check_use(Warp *w, const Insn *i, u32 l, u32 offset, Place *p) {
   else p->state = UNWRITTEN;
 }
 
+/* More threads than a phase counts have arrived, and not in whole phases: some are a phase behind. It is an error
+ * where another one follows from it. */
+static void check_members(Cta *c, const Place *p) {
+  const Arrivals *m = p->members && p->state == VALID ? &objects_of(c)->members[p->members - 1] : NULL;
+  u32 expected = 0, missing = 0;
+  if (m) counts_of(c, m->offset, &expected, &missing);
+  if (!m || m->arrivals <= expected || missing == expected) return;
+  report(c->worker, (Report){.kind = MBARRIER, .pc = p->pc, .pc2 = p->pc, .space = SHARED, .address = m->offset,
+                             .size = expected, .block = c->number, .block2 = c->number, .thread = p->thread,
+                             .thread2 = p->thread, .count = 1, .extra = MORE_ARRIVE | m->arrivals << MEMBERS_SHIFT});
+}
+
+static void add_member(Warp *w, const Insn *i, u32 l, u32 offset, Place *p) {
+  Objects *all = objects_of(w->cta);
+  if (i->e > MBARRIER_ARRIVE_EXPECT || i->e == MBARRIER_EXPECT || p->state != VALID) return;
+  if (!p->members && all->used < MOST_MEMBERS) {
+    all->members[all->used] = (Arrivals){.offset = offset};
+    p->members = ++all->used;
+  }
+  if (!p->members) return;
+  Arrivals *m = &all->members[p->members - 1];
+  u32 *lanes = &m->lanes[w - w->cta->warp];
+  if (i->e == MBARRIER_DROP) { /* later phases count less: nothing is said of this one */
+    memset(m->lanes, 0xFF, sizeof m->lanes);
+    m->arrivals = 0;
+  }
+  bool counted = i->e == MBARRIER_ARRIVE && i->flag & MBARRIER_COUNTED;
+  if (!(*lanes >> l & 1)) m->arrivals += counted ? SRC(u32, i->c)[l] & MBARRIER_MOST : 1;
+  *lanes |= 1u << l;
+}
+
+static void check_all(Cta *c) {
+  const Objects *all = objects_of(c);
+  for (u32 k = 0; k < all->used; k++) check_members(c, &all->place[all->members[k].offset / OBJECT]);
+}
+
+static void end_waiting(Warp *w, u32 kind, u32 pc, u32 extra) {
+  (void)pc, (void)extra;
+  if (kind == STANDSTILL || kind == TIMEOUT || kind == LIMIT) check_all(w->cta);
+}
+
+u32 initialized_at(const Cta *c, u32 offset) { return objects_of(c)->place[offset / OBJECT].pc; }
+
 static void set(Warp *w, const Insn *i, const u32 *offset) {
   Objects *all = objects_of(w->cta);
   u32 phase = phase_of(w->cta);
@@ -74,8 +120,11 @@ static void set(Warp *w, const Insn *i, const u32 *offset) {
     if (init && p->state == VALID && (p->thread == thread_of(w, l) || p->phase != phase))
       report_misuse(w, i, l, offset[l], SET_AGAIN, OBJECT, p);
     if (!init) check_use(w, i, l, offset[l], p);
+    check_members(w->cta, p);
     all->valid += (u32)init - (p->state == VALID);
-    *p = (Place){init ? VALID : INVALIDATED, i->pc, thread_of(w, l), phase, 0};
+    u32 members = p->members;
+    if (members) all->members[members - 1] = (Arrivals){.offset = offset[l]};
+    *p = (Place){init ? VALID : INVALIDATED, i->pc, thread_of(w, l), phase, 0, members};
   }
 }
 
@@ -88,8 +137,12 @@ static void use(Warp *w, const Insn *i, const u32 *offset) {
 
 static void note_arrival(Warp *w, const Insn *i, const u32 *offset) {
   use(w, i, offset);
-  for (u32 m = w->mask; m; m &= m - 1)
-    objects_of(w->cta)->place[offset[first_lane(m)] / OBJECT].arrived |= 1u << (w - w->cta->warp);
+  for (u32 m = w->mask; m; m &= m - 1) {
+    u32 l = first_lane(m);
+    Place *p = &objects_of(w->cta)->place[offset[l] / OBJECT];
+    p->arrived |= 1u << (w - w->cta->warp);
+    add_member(w, i, l, offset[l], p);
+  }
 }
 
 static void note_end(Warp *w, u32 offset) { objects_of(w->cta)->place[offset / OBJECT].arrived = 0; }
@@ -128,7 +181,8 @@ static void check_read_rows(Warp *w, const Insn *i, const Region *g, const Rows 
 static void check_write_rows(Warp *w, const Insn *i, const Region *g, const Rows *r) { check_rows(w, i, g, r, true); }
 
 const Watcher mbarriers_watcher = {
-    .listens = listens, .block_created = make, .block_started = reset, .block_destroyed = discard,
+    .listens = listens, .block_created = make, .block_started = reset, .block_ended = check_all,
+    .block_destroyed = discard, .fault = end_waiting,
     .mbarrier_set = set, .mbarrier_arrived = note_arrival, .mbarrier_completed = note_end, .mbarrier_tested = use,
     .read = check_read, .read_part = check_read, .write = check_write, .atomic = check_write, .atomic_part = check_write,
     .read_rows = check_read_rows, .write_rows = check_write_rows};

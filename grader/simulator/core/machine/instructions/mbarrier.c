@@ -10,8 +10,7 @@
 #include "machine/memory.h"
 
 enum { BITS = 20, MOST = MBARRIER_MOST, PENDING = 2 * BITS, ALL_PENDING = (1 << 21) - 1, PHASE = 61 };
-enum { COUNTED = 1 }; /* in Insn.flag, beside RELAXED */
-enum Op { INIT = MBARRIER_INIT, INVALIDATE = MBARRIER_INVALIDATE, ARRIVE, DROP, EXPECT, ARRIVE_EXPECT, COMPLETE, TEST, TEST_PARITY };
+enum Op { INIT, INVALIDATE, ARRIVE, DROP, EXPECT, ARRIVE_EXPECT, COMPLETE, TEST, TEST_PARITY }; /* the first as MBARRIER_INIT ... */
 
 static u64 state(u64 expected, u64 missing, u64 pending, u64 phase) {
   return phase << PHASE | (pending & ALL_PENDING) << PENDING | missing << BITS | expected;
@@ -44,7 +43,7 @@ static bool completed(const Insn *i, Warp *w, u64 now, u32 l) {
 }
 
 static void one_lane(Warp *w, const Insn *i, u32 l, u32 offset, u8 *p, u32 *done) {
-  u64 old, now, count = i->flag & COUNTED ? SRC(u32, i->c)[l] & MOST : 1;
+  u64 old, now, count = i->flag & MBARRIER_COUNTED ? SRC(u32, i->c)[l] & MOST : 1;
   memcpy(&old, p, 8);
   now = changed(old, i->e, count);
   w->cta->changes += now != old;

@@ -1,0 +1,37 @@
+"""The hints of findings that are no races name the line and the numbers to change."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.simulator.test_watch import WATCH, trace
+
+HINTS = {
+    "mbarriers/count_less_than_arrivals": "arrive in each phase: 64, if each of these does",
+    "mbarriers/count_more_than_arrivals": "Line 21 initializes it with a count of 33. Pass",
+    "mbarriers/pipeline_counts_readers_only": "arrive in each phase: 96, if each of these does",
+    "timeout/waits_for_its_own_variable": "No other thread can change a local variable",
+    "timeout/flag_never_set": "Let a thread write `flag`, or leave the loop",
+    "timeout/flag_written_before": "`ready` is written in line 6, and no thread that remains",
+    "race/compare_and_swap_read_plainly": "atomicCAS confirms the value that line 5 reads",
+    "race/swap_retried_with_a_plain_read": "Go on with the value that atomicCAS returned",
+    "memory_model/first_read_kept_after_swaps": "but the value is used otherwise, too",
+}
+
+
+@pytest.mark.parametrize("name", HINTS)
+def test_first_hint_says_what_to_change(name: str) -> None:
+    found = trace(WATCH / f"{name}.cu").findings[0]
+    assert HINTS[name] in found.hint, (found.message, found.hint)
+
+
+MESSAGES = {
+    "timeout/waits_for_its_own_variable": "the local variable `go` of its own thread, which is 0",
+    "timeout/flag_never_set": "`flag[0]`, which is 0, and no line of the kernel writes it",
+    "timeout/flag_written_before": "deadlock: ",
+}
+
+
+@pytest.mark.parametrize("name", MESSAGES)
+def test_endless_loop_is_no_deadlock_where_no_thread_could_end_it(name: str) -> None:
+    assert MESSAGES[name] in trace(WATCH / f"{name}.cu").findings[0].message

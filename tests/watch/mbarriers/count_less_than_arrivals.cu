@@ -1,0 +1,16 @@
+// launch: {"kernel": "k", "grid": [1, 1, 1], "block": [64, 1, 1], "shared": 0, "args": [["int32", 64], ["int32", 64, "out"]]}
+// expect: barrier-divergence error line 11 variable bar
+// expect: race error line 15 variable s
+// expect: timeout error line 14
+// first: barrier-divergence line 11
+#include <cuda/barrier>
+extern "C" __global__ void k(const int *x, int *y) {
+  __shared__ cuda::barrier<cuda::thread_scope_block> bar;
+  __shared__ int s[64];
+  int t = threadIdx.x;
+  if (t == 0) init(&bar, 63);
+  __syncthreads();
+  s[t] = x[t];
+  bar.arrive_and_wait();
+  y[t] = s[63 - t];
+}
