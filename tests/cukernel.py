@@ -36,7 +36,8 @@ import numpy as np
 
 from grader.compile.program import Program
 from grader.launch import Argument, Array, Launch, Scalar, Texture, Trace
-from grader.simulator.simulate import Variants, simulate
+from grader.simulator.simulate import simulate
+from grader.simulator.variants import Variants
 from tests.trusted import compiled_here
 
 _CASE = re.compile(r"^// kernel (\w+) (.*)$")

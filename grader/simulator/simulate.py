@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import replace
 from functools import lru_cache
 from math import prod
 from types import MappingProxyType
@@ -20,7 +20,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from grader import dataclass
 from grader.compile.launch_limits import launch_bounds_error, launch_error, theoretical_occupancy
 from grader.compile.program import Kernel, Program
 from grader.launch import Arrays, Finding, Launch, Trace, WorkMeasure, unpack_launches
@@ -29,23 +28,21 @@ from grader.simulator.core.bindings import (
     COUNT_FOREIGN,
     LIMIT,
     OLD_VALUE,
+    RACE,
     TIMEOUT,
-    core,
 )
 from grader.simulator.core.run import Limits, Machine, Raw
 from grader.simulator.counters import access_table, counted_values, launch_counters, line_counters
-from grader.simulator.decode.instructions import NotSimulated, refused_attribute, with_call
-from grader.simulator.decode.module import decode
-from grader.simulator.diagnose.aborts import not_simulated, unread_ptx
+from grader.simulator.diagnose.aborts import unread_ptx
 from grader.simulator.diagnose.confirmation import run_confirmed, synchronizations
 from grader.simulator.diagnose.findings import Explainer
 from grader.simulator.diagnose.merging import merge_findings, with_calls_of
+from grader.simulator.diagnose.orders import Missing, Pair
 from grader.simulator.exchange import pack_traces, too_large, too_much_static, unpack_program
+from grader.simulator.missing_orders import OrderTrials
 from grader.simulator.other_orders import OldRun, OtherOrders, Runs
 from grader.simulator.outputs import Unset, left_behind, unset_members
-from grader.simulator.ptx.model import Location, Module, PtxError
-from grader.simulator.ptx.parser import parse
-from grader.simulator.ptx.ptxas import assembled
+from grader.simulator.ptx.model import PtxError
 from grader.simulator.schedules import (
     most_of_one,
     sample_trace,
@@ -53,6 +50,7 @@ from grader.simulator.schedules import (
     strong_loads,
     updates,
 )
+from grader.simulator.variants import Variant, Variants, decode_variants
 
 TIMEOUT_SHARE = 4
 LEAST_STEPS = 1_000_000
@@ -65,31 +63,11 @@ MEASURES: Mapping[WorkMeasure, int | None] = MappingProxyType(
 """What the core measures, by the caller's request."""
 
 
-@dataclass(frozen=True)
-class Variant:
-    """A decoded PTX variant of a kernel; `counts` tells whether it is the optimized one."""
-
-    machine: Machine
-    counts: bool
-
+MOST_TRIALS = 3
+"""Of the orders of a launch with races, those in which it is tried what would order these."""
 
 LEAST_SECONDS = 0.05
 """What a run may take when the launch has used up its time."""
-
-
-@dataclass(frozen=True)
-class Variants:
-    """What was decoded of a program.
-
-    Attributes:
-        kernels: the variants of each kernel by symbol, or the finding that prevents its simulation.
-        modules: the parsed PTX of each variant, by `counts`, which all kernels share.
-        apart: the debug variant of a kernel with a copy of a function for each call.
-    """
-
-    kernels: dict[str, tuple[Variant, ...] | Finding] = field(default_factory=dict)
-    modules: dict[bool, Module] = field(default_factory=dict)
-    apart: dict[str, Variant] = field(default_factory=dict)
 
 
 def simulate(
@@ -156,6 +134,7 @@ class _Simulation:
         self.steps: list[int] = []  # of each variant in the usual order
         self.may_be_old = False  # whether loads might have given old values in another order
         self.unset: Unset = {}
+        self.trials = MOST_TRIALS
 
     def left(self) -> Limits:
         """What the next run may take."""
@@ -233,6 +212,8 @@ class _Simulation:
             if not (variant.counts or limits.schedule) and raw.ended:
                 self.unset = unset_members(raw, image, self.kernel)
             explainer = self.explainer(variant, raw)
+            if not variant.counts:
+                explainer.missing = self.missing_orders(variant, raw, limits, explainer)
             counts = synchronizations(image, raw)
             debug = debug or counts
             doubts = explainer.code.confirmation.doubts if variant.counts else None
@@ -251,15 +232,29 @@ class _Simulation:
         if not set(raw.reports["kind"]).isdisjoint((TIMEOUT, LIMIT)):
             return findings
         assert self.kernel is not None
-        known, symbol = self.variants_of.apart, self.kernel.symbol
-        if symbol not in known:
-            module = self.variants_of.modules[False]
-            image = decode(module, symbol, core().known, definedness=True, apart=True)
-            known[symbol] = Variant(Machine(module, image), counts=False)
+        apart = self.variants_of.apart_of(self.kernel.symbol)
         limits = replace(limits, seconds=self.left().seconds, proof=False)
-        other = run_confirmed(known[symbol].machine, self.launch, limits, count=False)
+        other = run_confirmed(apart.machine, self.launch, limits, count=False)
         other = replace(other, reports=other.reports[other.reports["kind"] != OLD_VALUE])
-        return with_calls_of(findings, self.explainer(known[symbol], other).findings())
+        explainer = self.explainer(apart, other)
+        explainer.missing = self.missing_orders(apart, other, limits, explainer)
+        return with_calls_of(findings, explainer.findings())
+
+    def missing_orders(
+        self, variant: Variant, raw: Raw, limits: Limits, explainer: Explainer
+    ) -> Mapping[Pair, Missing]:
+        """What orders the accesses of the races of a run, if waits and signals of the code do."""
+        races = raw.ended and bool((raw.reports["kind"] == RACE).any())
+        if not (races and variant.machine.image.exact and self.trials):
+            return {}
+        self.trials -= 1
+
+        def run(machine: Machine) -> Raw:
+            seconds = replace(limits, seconds=self.left().seconds, proof=False)
+            return machine.run(self.launch, seconds, count=False)
+
+        code = explainer.code
+        return OrderTrials(variant.machine, code.flow, code.line_of, run).missing(raw)
 
     def run_old(self, variant: Variant, limits: Limits) -> OldRun:
         """Run a variant with old values: what is found beside them, and what explains each."""
@@ -309,34 +304,6 @@ class _Simulation:
             self.program.source,
             self.kernel.parameters,
         )
-
-
-def decode_variants(
-    program: Program, kernel: Kernel, modules: dict[bool, Module]
-) -> tuple[Variant, ...] | Finding:
-    """Decode a kernel with what was parsed of the program before; `modules` gets the rest."""
-    variants = []
-    for text, counts in ((program.debug_ptx, False), (program.ptx, True)):
-        if not text:  # only the counters are wanted
-            continue
-        try:
-            known = modules.get(counts) or (assembled(parse(text)) if counts else parse(text))
-            module = modules[counts] = known
-            module.subscripts, module.source = program.subscripts, program.source
-            if refused := refused_attribute(module.functions[kernel.symbol].limits):
-                raise NotSimulated(refused)
-            image = decode(module, kernel.symbol, core().known, definedness=not counts)
-            variants.append(Variant(Machine(module, image), counts))
-        except NotSimulated as error:
-            location = next((a for a in error.args[1:] if isinstance(a, Location)), Location())
-            return _not_simulated(program, str(error.args[0]), location.line or kernel.line)
-        except PtxError as error:
-            return program.at(unread_ptx(error), error.line)
-    return tuple(variants)
-
-
-def _not_simulated(program: Program, what: str, line: int) -> Finding:
-    return program.at(not_simulated(with_call(what, program.text(line))), line)
 
 
 def _aborted(finding: Finding) -> Trace:

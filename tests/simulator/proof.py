@@ -33,7 +33,8 @@ from grader.labs.reading import list_labs, load_lab
 from grader.launch import Array, Launch, Scalar, Trace
 from grader.simulator.core import run
 from grader.simulator.core.run import Machine
-from grader.simulator.simulate import Variants, simulate
+from grader.simulator.simulate import simulate
+from grader.simulator.variants import Variants
 from tests.command import ROOT
 from tests.fuzz.corpus import read
 from tests.simulator.proof_kernels import GRID, THREADS, source

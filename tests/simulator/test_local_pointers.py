@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 from grader.compile.program import Program
 from grader.compile.source import compile_source
 from grader.launch import Array, Launch, Scalar
-from grader.simulator.simulate import Variants, simulate
+from grader.simulator.simulate import simulate
+from grader.simulator.variants import Variants
 
 SOURCE = """
 #include <cstdint>

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from grader.compile.program import Program
 from grader.compile.source import compile_source
 from grader.launch import Array, Launch, Scalar
-from grader.simulator.simulate import Variants, simulate
+from grader.simulator.simulate import simulate
+from grader.simulator.variants import Variants
 
 PARTS = ("tag", "half", "a", "f", "d", "body[0]", "body[1]", "u.h[0]", "u.h[1]", "p.x", "p.y", "n")
 """What is set, or not: bit k of a mask."""

@@ -17,6 +17,14 @@ HINTS = {
     "warp_sum_without_first_sync": ("s", "WAR", "Put __syncwarp() between line 9 and line 10."),
     "helpers_without_barrier": ("s", "RAW", "Put __syncthreads() between line 12 and line 13."),
     "warp_sum_in_branches": ("s", "RAW", "Put __syncwarp() between line 6 and line 8."),
+    "ring_writer_without_acquire": ("ring", "WAR", "Use memory_order_acquire in line 13."),
+    "ring_reader_without_release": ("ring", "WAR", "Use memory_order_release in line 21."),
+    "writer_lock_without_acquire": ("data", "WAR", "Call __threadfence() after line 7."),
+    "exchange_lock_without_orders": (
+        "sum",
+        "RAW",
+        "Use memory_order_acquire in line 7, and use memory_order_release in line 9.",
+    ),
     "second_of_two_arrays": ("Bs", "RAW", "Put __syncthreads() between line 7 and line 9."),
     "warp_leaders_add_plainly": ("sum", "WAR", "Use an atomic such as atomicAdd"),
     "shared_histogram_plain": ("bins", "WAR", "Use an atomic such as atomicAdd"),
@@ -48,8 +56,8 @@ HINTS = {
     "update_beside_atomics": ("bins", "WAW", "Line 9 reads `bins`, computes and writes it back"),
     "block_lock_without_fence": (
         "sum",
-        "WAR",
-        "the lock of line 6 is to order these accesses, it needs",
+        "RAW",
+        "Line 12 signals another thread without release",
     ),
 }
 NAMES = {

@@ -14,7 +14,8 @@ from grader.simulator.core.run import Limits, Machine
 from grader.simulator.decode.module import decode
 from grader.simulator.ptx.parser import parse
 from grader.simulator.schedules import FEW_ORDERS, ORDERS, chosen_orders
-from grader.simulator.simulate import decode_variants, simulate
+from grader.simulator.simulate import simulate
+from grader.simulator.variants import decode_variants
 
 LAST_ONE_WINS = b"""\
 extern "C" __global__ void last(int* out) { atomicExch(&out[0], (int)blockIdx.x); }

@@ -11,7 +11,8 @@ from grader.simulator.core.bindings import core
 from grader.simulator.decode.module import decode
 from grader.simulator.ptx.parser import parse
 from grader.simulator.ptx.source_map import with_source_lines
-from grader.simulator.simulate import Variants, decode_variants, simulate
+from grader.simulator.simulate import simulate
+from grader.simulator.variants import Variants, decode_variants
 from tests.cukernel import cases
 from tests.trusted import compiled_here
 

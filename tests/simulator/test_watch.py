@@ -19,7 +19,8 @@ from grader.checks.causes import sort_findings
 from grader.compile.program import Program
 from grader.compile.source import compile_source
 from grader.launch import Finding, Trace
-from grader.simulator.simulate import Variants, simulate
+from grader.simulator.simulate import simulate
+from grader.simulator.variants import Variants
 from tests.fuzz.corpus import Spec, read
 from tests.simulator.test_threads import facts
 from tests.trusted import compiled_here

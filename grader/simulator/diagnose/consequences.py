@@ -2,9 +2,9 @@
 
 A thread that reads a value in a race, or a value that nothing has written, goes on with it. What
 the value then decides is a consequence: the address of a stray access, the branch around a barrier
-that some threads pass by, a loop that never ends. The values are followed through registers and
-calls, as far as the code of one image shows them; not through memory, except that all loads of a
-scalar variable give the value in question.
+that some threads pass by, a loop that never ends. The values are followed through registers, calls
+and local variables, as far as the code of one image shows them; not through other memory, except
+that all loads of a scalar variable give the value in question.
 """
 
 from __future__ import annotations
@@ -18,8 +18,11 @@ from grader.simulator.core import bindings as c
 from grader.simulator.decode.blocks import reachable, successors
 from grader.simulator.decode.dataflow import sources, targets
 from grader.simulator.decode.module import Image
+from grader.simulator.decode.operands import vector
 from grader.simulator.diagnose.aborts import ALL_ARRIVED
+from grader.simulator.diagnose.branching import decided, meetings
 from grader.simulator.diagnose.confirmation import Confirmation
+from grader.simulator.diagnose.local_places import LocalPlaces
 from grader.simulator.diagnose.mbarriers import follows_small_count, has_small_count
 from grader.simulator.diagnose.races import (
     ACROSS_BLOCKS,
@@ -60,6 +63,12 @@ class Flow:
     def __init__(self, values: Confirmation) -> None:
         self.image, self.values = values.image, values
         self.number = {f.name: k for k, f in enumerate(self.image.functions)}
+
+    @cached_property
+    def locals(self) -> LocalPlaces:
+        """Where local accesses are."""
+        numbers = range(len(self.image.functions))
+        return LocalPlaces(self.image, [self.values.readers_of(k) for k in numbers])
 
     @cached_property
     def calls_of(self) -> dict[int, list[int]]:
@@ -103,6 +112,12 @@ class Flow:
             names = _NAME.findall(i.operands[-1])
             if callee is not None and name in names:
                 yield from self._arguments(callee, names.index(name))
+        elif i.op.startswith("st."):
+            stored = vector(i.operands[1])
+            loads = self.locals.loads_after(pc) if name in stored else ()
+            yield from (
+                (owner, x, inner) for load in loads for x in targets(self.instruction(load))
+            )
         else:
             yield from ((owner, x, inner) for x in targets(i))
 
@@ -206,67 +221,6 @@ def addressed(image: Image, pc: int) -> set[str]:
     """The registers in the addresses of an instruction."""
     operands = image.instructions[pc].operands
     return {name for x in operands if x.startswith("[") for name in _NAME.findall(x)}
-
-
-def decided(after: Sequence[Sequence[int]], meeting: Sequence[int], branch: int) -> set[int]:
-    """The blocks between a branch and the first block that all its ways lead to.
-
-    Args:
-        after: the successors of each block.
-        meeting: what `meetings` returns for these.
-        branch: the block that ends with the branch.
-    """
-    found, work = set[int](), list(after[branch])
-    while work:
-        block = work.pop()
-        if block not in found and block != meeting[branch]:
-            found.add(block)
-            work += after[block]
-    return found
-
-
-def meetings(after: Sequence[Sequence[int]]) -> list[int]:
-    """For each block the first one that all ways from it lead to: its immediate postdominator.
-
-    It is `len(after)` where the ways meet at the end of the function only, or never end.
-    """
-    end = len(after)
-    before: list[list[int]] = [[] for _ in range(end + 1)]
-    for k, follow in enumerate(after):
-        for s in follow or [end]:
-            before[s].append(k)
-    order = list(reversed(_finished(before, end)))
-    place = {block: k for k, block in enumerate(order)}
-    found, changed = {end: end}, True
-    while changed:
-        changed = False
-        for block in order[1:]:
-            known = [s for s in after[block] or [end] if s in found]
-            new = known[0]
-            for other in known[1:]:
-                while new != other:
-                    if place[new] > place[other]:
-                        new = found[new]
-                    else:
-                        other = found[other]
-            changed |= found.get(block) != new
-            found[block] = new
-    return [found.get(k, end) for k in range(end)]
-
-
-def _finished(after: Sequence[Sequence[int]], entry: int) -> list[int]:
-    """The nodes reachable from one, each after those that a search finds from it first."""
-    out, visited, stack = [], {entry}, [(entry, iter(after[entry]))]
-    while stack:
-        node, rest = stack[-1]
-        new = next((s for s in rest if s not in visited), None)
-        if new is None:
-            out.append(node)
-            stack.pop()
-        else:
-            visited.add(new)
-            stack.append((new, iter(after[new])))
-    return out
 
 
 class Consequences:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import cached_property, partial
 from math import prod
@@ -55,6 +55,7 @@ from grader.simulator.diagnose.messages import (
     old_value_finding,
     undefined_finding,
 )
+from grader.simulator.diagnose.orders import Missing, Pair, hazard_in_time, order_hint
 from grader.simulator.diagnose.race_places import RacePlaces
 from grader.simulator.diagnose.races import (
     ACROSS_BLOCKS,
@@ -94,6 +95,7 @@ class Explainer:
         self.races, self.calls_unknown = RacePlaces(self.code), False
         self.reports: list[Report] = []
         self.out_of_bounds: frozenset[tuple[int, str]] = frozenset()
+        self.missing: Mapping[Pair, Missing] = {}
 
     @cached_property
     def sign_hint(self) -> str:
@@ -340,6 +342,9 @@ class Explainer:
         op = self.image.ops[r.pc] if r.pc < len(self.image.ops) else ""
         overwriting = is_overwriting(r, op) and not r.has(OTHER_STORE)
         in_flight, copy = r.has(IN_FLIGHT), r.pc2
+        if (missing := self.missing.get((r.pc, r.pc2))) is not None:
+            hint = order_hint(r, missing, self._text)
+            return r, replace(race_finding(r, hazard_in_time(r), None), hint=hint)
         r, hazard = (r, "WAR") if overwriting else self.races.ordered(r)
         accesses = {(r.pc, r.target.name), (r.pc2, r.target.name)}
         strays = not self.out_of_bounds.isdisjoint(accesses)

@@ -1,0 +1,150 @@
+"""Find which waits lack an acquire and which signals a release, by trying them.
+
+A race of threads that signal each other does not show which side is wrong. Runs in which strong
+loads acquire, or strong stores release, do: where such a run has the race no more, that is what is
+missing, and no hint says what was not tried.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Sequence
+from copy import copy
+from functools import cached_property
+
+from grader.simulator.core import bindings as c
+from grader.simulator.core.run import Machine, Raw
+from grader.simulator.decode.dataflow import targets
+from grader.simulator.decode.memory import ACQUIRE, HAS_ACQUIRES, HAS_FENCES, RELEASE
+from grader.simulator.decode.sync import STRONG_READS
+from grader.simulator.diagnose.consequences import Flow
+from grader.simulator.diagnose.orders import Missing, Pair
+from grader.simulator.diagnose.races import (
+    BLOCK_SCOPE,
+    IN_FLIGHT,
+    MIXED_SIZE,
+    NO_PROXY_FENCE,
+    SAME_INSTRUCTION,
+    STALE_CACHE,
+)
+
+MOST_STEPS = 1 << 22
+"""The warp instructions of a run that is repeated."""
+MOST_LINES = 4
+"""Of the waits, and of the signals, the lines that are tried alone."""
+
+_OTHER = BLOCK_SCOPE | IN_FLIGHT | MIXED_SIZE | NO_PROXY_FENCE | SAME_INSTRUCTION | STALE_CACHE
+_STRONG = {*STRONG_READS, "release"}
+
+
+class OrderTrials:
+    """Runs of one kernel in which some of its waits acquire, and some of its signals release.
+
+    Args:
+        machine: the kernel.
+        flow: where its values go.
+        lines: by program counter, the line of the source.
+        run: runs a machine.
+    """
+
+    def __init__(
+        self, machine: Machine, flow: Flow, lines: Sequence[int], run: Callable[[Machine], Raw]
+    ) -> None:
+        self.machine, self.flow, self.lines, self.run = machine, flow, lines, run
+
+    def missing(self, raw: Raw) -> dict[Pair, Missing]:
+        """What is missing, by race of a run."""
+        pairs = _races(raw)
+        accesses = {pc for pair in pairs for pc in pair}
+        if not pairs or raw.steps > MOST_STEPS:
+            return {}
+        waits = [pc for pc in self._strong("ld", "atom") if pc not in accesses]
+        waits = [pc for pc in waits if self._decides(pc)]
+        signals = [pc for pc in self._strong("st", "atom", "red") if pc not in accesses]
+        if not waits or not signals:
+            return {}
+        left = pairs - self._left(waits, signals)
+        if not left:
+            return {}
+        by_waits = left - self._left(waits, ())
+        by_signals = left - self._left((), signals)
+        out: dict[Pair, Missing] = {}
+        acquiring = self._lines_that(left - by_signals, waits, signals, acquire=True)
+        releasing = self._lines_that(left - by_waits, signals, waits, acquire=False)
+        for pair in left:
+            found = Missing(acquiring.get(pair, 0), releasing.get(pair, 0))
+            if (pair in by_signals or found.acquires) and (pair in by_waits or found.releases):
+                out[pair] = found
+        return out
+
+    def _lines_that(
+        self, pairs: Collection[Pair], tried: Sequence[int], others: Sequence[int], *, acquire: bool
+    ) -> dict[Pair, int]:
+        """For each of some races the line nearest to it that orders it.
+
+        Args:
+            pairs: the races.
+            tried: the waits, or the signals.
+            others: the others of the two, which all release or acquire.
+            acquire: whether waits are tried.
+        """
+        out: dict[Pair, int] = {}
+        near = [self.lines[pair[0 if acquire else 1]] for pair in pairs]
+        lines = {self.lines[pc] for pc in tried} if pairs else set()
+        for line in sorted(lines, key=lambda n: min(abs(n - x) for x in near))[:MOST_LINES]:
+            own = [pc for pc in tried if self.lines[pc] == line]
+            left = self._left(own, others) if acquire else self._left(others, own)
+            for pair in set(pairs) - left - out.keys():
+                out[pair] = line
+        return out
+
+    def _left(self, waits: Iterable[int], signals: Iterable[int]) -> set[Pair]:
+        return _races(self.run(self._ordering(waits, signals)))
+
+    def _ordering(self, waits: Iterable[int], signals: Iterable[int]) -> Machine:
+        insns = self.machine.arrays.insns.copy()
+        for flag, chosen in ((ACQUIRE, waits), (RELEASE, signals)):
+            rows = [row for pc in chosen for row in self._rows.get(pc, ())]
+            insns["flag"][rows] |= flag
+        other = copy(self.machine.with_code(insns, self.machine.arrays.blocks))
+        terms = c.CLaunch.from_buffer_copy(self.machine.image_terms)
+        terms.sync |= HAS_ACQUIRES | HAS_FENCES
+        other.__dict__["image_terms"] = terms
+        return other
+
+    def _decides(self, pc: int) -> bool:
+        """Whether a branch depends on what an instruction reads.
+
+        Libraries hand it on through local memory, where it is not followed.
+        """
+        if self.machine.image.instructions[pc].via:
+            return True
+        owner, i = self.machine.image.owner[pc], self.machine.image.instructions[pc]
+        values = self.flow.after((owner, name, True) for name in targets(i))
+        return bool(self.flow.controlled(values))
+
+    def _strong(self, *heads: str) -> list[int]:
+        """The strong accesses of some kinds, those of shared or global memory."""
+        found = []
+        for pc in self._rows:
+            head, *parts = self.machine.image.ops[pc].split(".")
+            strong = head in ("atom", "red") or not _STRONG.isdisjoint(parts)
+            if head in heads and strong and "local" not in parts:
+                found.append(pc)
+        return found
+
+    @cached_property
+    def _rows(self) -> dict[int, list[int]]:
+        """By program counter of an access, the rows of its machine instructions."""
+        out: dict[int, list[int]] = {}
+        blocks = (block for f in self.machine.image.functions for block in f.blocks)
+        for row, insn in enumerate(insn for block in blocks for insn in block.insns):
+            head = self.machine.image.ops[insn.pc].split(".")[0]
+            if head in ("ld", "st", "atom", "red") and insn.exec.startswith((head, "atom")):
+                out.setdefault(insn.pc, []).append(row)
+        return out
+
+
+def _races(raw: Raw) -> set[Pair]:
+    """The races of a run that orders may end."""
+    rows = raw.reports[(raw.reports["kind"] == c.RACE) & (raw.reports["flags"] & _OTHER == 0)]
+    return {(int(r["pc"]), int(r["pc2"])) for r in rows}
