@@ -27,7 +27,7 @@ from grader.simulator.diagnose.races import (
     STALE_CACHE,
 )
 
-MOST_STEPS = 1 << 22
+MOST_STEPS = 1 << 19
 """The warp instructions of a run that is repeated."""
 MOST_LINES = 4
 """Of the waits, and of the signals, the lines that are tried alone."""
@@ -50,10 +50,11 @@ class OrderTrials:
         self, machine: Machine, flow: Flow, lines: Sequence[int], run: Callable[[Machine], Raw]
     ) -> None:
         self.machine, self.flow, self.lines, self.run = machine, flow, lines, run
+        self.pairs = set[Pair]()
 
     def missing(self, raw: Raw) -> dict[Pair, Missing]:
         """What is missing, by race of a run."""
-        pairs = _races(raw)
+        pairs = self.pairs = _races(raw)
         accesses = {pc for pair in pairs for pc in pair}
         if not pairs or raw.steps > MOST_STEPS:
             return {}
@@ -66,15 +67,22 @@ class OrderTrials:
         if not left:
             return {}
         by_waits = left - self._left(waits, ())
-        by_signals = left - self._left((), signals)
-        out: dict[Pair, Missing] = {}
+        by_signals = left - self._left((), signals) - by_waits
         acquiring = self._lines_that(left - by_signals, waits, signals, acquire=True)
         releasing = self._lines_that(left - by_waits, signals, waits, acquire=False)
-        for pair in left:
-            found = Missing(acquiring.get(pair, 0), releasing.get(pair, 0))
-            if (pair in by_signals or found.acquires) and (pair in by_waits or found.releases):
-                out[pair] = found
-        return out
+        found = {
+            pair: Missing(acquiring.get(pair, 0), releasing.get(pair, 0))
+            for pair in left
+            if (pair in by_signals or pair in acquiring) and (pair in by_waits or pair in releasing)
+        }
+        remain = {
+            one: self._left(self._at(one.acquires, waits), self._at(one.releases, signals))
+            for one in set(found.values())
+        }
+        return {pair: one for pair, one in found.items() if pair not in remain[one]}
+
+    def _at(self, line: int, pcs: Sequence[int]) -> list[int]:
+        return [pc for pc in pcs if self.lines[pc] == line]
 
     def _lines_that(
         self, pairs: Collection[Pair], tried: Sequence[int], others: Sequence[int], *, acquire: bool
@@ -91,14 +99,19 @@ class OrderTrials:
         near = [self.lines[pair[0 if acquire else 1]] for pair in pairs]
         lines = {self.lines[pc] for pc in tried} if pairs else set()
         for line in sorted(lines, key=lambda n: min(abs(n - x) for x in near))[:MOST_LINES]:
-            own = [pc for pc in tried if self.lines[pc] == line]
+            own = self._at(line, tried)
             left = self._left(own, others) if acquire else self._left(others, own)
             for pair in set(pairs) - left - out.keys():
                 out[pair] = line
         return out
 
     def _left(self, waits: Iterable[int], signals: Iterable[int]) -> set[Pair]:
-        return _races(self.run(self._ordering(waits, signals)))
+        """The races of a run in which some waits acquire, and some signals release.
+
+        All of them where it does not end: that shows nothing.
+        """
+        raw = self.run(self._ordering(waits, signals))
+        return _races(raw) if raw.ended else self.pairs
 
     def _ordering(self, waits: Iterable[int], signals: Iterable[int]) -> Machine:
         insns = self.machine.arrays.insns.copy()
