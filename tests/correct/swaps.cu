@@ -134,7 +134,7 @@ extern "C" __global__ void reads_plainly_in_each_round(int *y) {
 
 // kernel gives_up_early grid 2 block 64
 // inout y int32 = [0] -> _
-// finds race error `y[0]`
+// finds race warning `y[0]`
 extern "C" __global__ void gives_up_early(int *y) {
   int old = *y, seen, v = threadIdx.x * 37 % 64;
   do { if (old >= v) break; seen = old; old = atomicCAS(y, seen, v); } while (seen != old);

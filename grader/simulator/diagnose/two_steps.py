@@ -111,6 +111,8 @@ class TwoSteps:
         values = self.flow.after(self._loaded(read))
         if not any((owner, expected) == (number, name) for number, name, _ in values):
             return None
+        if not any(map(order.in_loop, self._swaps_of(values))):
+            return None  # it is tried once
         name, line = f"`{r.target.name}`" if r.target.name else "this memory", self._line(read, r)
         load = "Read it through a pointer to volatile, or by a load of cuda::atomic_ref"
         places = calls.parting(read, swap)
@@ -132,6 +134,11 @@ class TwoSteps:
     def _loaded(self, load: int) -> list[Value]:
         owner, i = self.image.owner[load], self.image.instructions[load]
         return [(owner, name, True) for name in _registers(i)]
+
+    def _swaps_of(self, values: Collection[Value]) -> set[int]:
+        """The compare-and-swaps that take some values."""
+        readers = (self.flow.values.readers_of(owner).get(name, ()) for owner, name, _ in values)
+        return {pc for found in readers for pc in found if ".cas." in self.image.ops[pc]}
 
     def _is_used(self, values: Collection[Value]) -> bool:
         """Whether any value is stored, returned or an address, or in an atomic but for swaps."""
