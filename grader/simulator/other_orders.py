@@ -1,4 +1,4 @@
-"""Run a launch in other orders than the usual one, and with old values.
+"""Run a launch in other orders than the usual one, with pauses, and with old values.
 
 Every order of the simulator is sequentially consistent: a load gives the newest value. A GPU's
 memory is weaker: PTX may allow a relaxed or volatile load to give the value before, which no order
@@ -6,17 +6,41 @@ of blocks and warps explains (core/watch/old_values.c). A kernel with such loads
 they give these old values: in the usual order, and in others whose runs show that there are some.
 It is wrong where an error follows, or an output that no order gives. The loads are then tried one
 by one, so that the finding names the one that matters.
+
+A kernel with strong loads also runs with pauses (pauses.py): a thread stops between a read and a
+write of one place, and all others run. It is wrong where an output then differs, and is the same in
+all orders in which no warp is interrupted: what the threads do one after the other is one result.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
 
 from grader import dataclass
 from grader.launch import Finding, Launch, Trace
-from grader.simulator.core.run import Machine, Raw
+from grader.simulator.core.run import Limits, Machine, Raw
 from grader.simulator.diagnose.merging import merge_findings
+from grader.simulator.late import (
+    late_accesses,
+    late_report,
+    may_be_late,
+    moved,
+    overlaps,
+    some_moves,
+)
+from grader.simulator.pauses import (
+    MOST_TRACED,
+    acts_on_reads,
+    contended,
+    interruption,
+    order_for,
+    some_of,
+    writes_after_reads,
+)
 from grader.simulator.schedules import (
     ORDER_STEPS,
     ORDERS,
@@ -35,18 +59,64 @@ the first one in which the other variant might give some."""
 OLD_LOADS = 6
 """The most loads that are tried one by one."""
 
+MOST_PAUSES = 16
+"""The most instructions before which a thread pauses, each in a run of its own."""
+
+MOST_LATE = 12
+"""The most accesses that are made late, each in a run of its own."""
+
+WHOLE_ORDERS = (1, 2, 3, 4)
+"""The orders of blocks and warps in which no warp is interrupted, some of them backwards."""
+
 LEAST_ORDERS = 2
 """In so many other orders a launch has to end before an output tells that old values are wrong."""
 
 
 @dataclass(frozen=True)
-class OldRun:
-    """A run in which loads gave old values.
+class How:
+    """How the optimized variant runs once.
+
+    Attributes:
+        schedule: the order.
+        loads: the loads that give old values where they may.
+        pause: the instruction before which a warp pauses.
+        short_pause: whether it pauses only until another warp has changed memory and ended.
+        whole_turns: whether turns are long, so that no warp is interrupted.
+        traced: whether accesses are recorded: strong ones, of moved code all.
+        machine: moved code, instead of the variant's.
+    """
+
+    schedule: int = 0
+    loads: frozenset[int] = frozenset()
+    pause: int | None = None
+    short_pause: bool = False
+    whole_turns: bool = False
+    traced: bool = False
+    machine: Machine | None = None
+
+    def limits(self, limits: Limits) -> Limits:
+        """What the run may take, with how it runs."""
+        return replace(
+            limits,
+            schedule=self.schedule,
+            stale=self.loads,
+            gives_old=bool(self.loads),
+            pause=self.pause,
+            short_pause=self.short_pause,
+            whole_turns=self.whole_turns,
+            trace=MOST_TRACED if self.traced else 0,
+            only_strong=self.traced and self.machine is None,
+        )
+
+
+@dataclass(frozen=True)
+class OneRun:
+    """A run of the optimized variant, perhaps with old values.
 
     Attributes:
         raw: the run.
-        found: what was found beside them.
-        reads: a finding for each load and the write that it missed.
+        found: what was found beside old values.
+        reads: a finding for each load that gave an old value, and the write that it missed.
         loads: the program counters of these loads.
     """
 
@@ -57,7 +127,7 @@ class OldRun:
 
     @property
     def errors(self) -> list[Finding]:
-        """The errors that follow from the old values."""
+        """The errors that this run shows."""
         return [f for f in found_in_order(self.raw, self.found) if f.severity == "error"]
 
 
@@ -67,11 +137,13 @@ class Runs:
 
     Attributes:
         order: in an order; returns also whether loads might give old values.
-        old: in an order, and some loads give old values where they may.
+        one: with the optimized variant alone.
+        explain: the findings of a report of such a run.
     """
 
     order: Callable[[int, int], tuple[Raw, tuple[Finding, ...], bool]]
-    old: Callable[[int, int, frozenset[int]], OldRun]
+    one: Callable[[int, How], OneRun]
+    explain: Callable[[Raw, NDArray[np.void]], tuple[Finding, ...]]
 
 
 class OtherOrders:
@@ -83,6 +155,7 @@ class OtherOrders:
         most: those that one other run may take.
         left: those that all other runs may still take.
         others: the runs in other orders so far.
+        paused: those of them that tell what other runs with pauses may give.
     """
 
     def __init__(
@@ -91,6 +164,7 @@ class OtherOrders:
         self.usual, self.steps, self.most = usual, steps, most
         self.launch, self.names, self.runs = launch, names, runs
         self.others: list[Raw] = []
+        self.paused: list[Raw] = []
         self.left = most_steps(steps)
 
     def findings(
@@ -117,9 +191,10 @@ class OtherOrders:
             findings = merge_findings(findings, found_in_order(raw, found))
             self.left, self.others = self.left - raw.steps, [*self.others, raw]
             old += [schedule] if may_be_old else []
-        if not loads or any(f.severity == "error" for f in findings):
+        if not may_run or any(f.severity == "error" for f in findings):
             return findings
-        return findings + self._wrong_reads(self._with_old_values(loads, old))
+        reads = self._wrong_reads(self._with_old_values(loads, old)) if loads else ()
+        return findings + (reads or self._with_pauses(machines[-1], loads))
 
     def differences(self) -> tuple[Finding, ...]:
         """A finding for each output that differs between orders."""
@@ -127,22 +202,129 @@ class OtherOrders:
 
     def _with_old_values(
         self, loads: frozenset[int], schedules: Sequence[int]
-    ) -> list[tuple[int, OldRun]]:
+    ) -> list[tuple[How, OneRun]]:
         """The orders in which some of the loads missed a write, each with its run."""
         # Whether the usual order gives loads an old value is known from such a run alone.
         orders = dict.fromkeys((*OLD_SCHEDULES, *schedules[:1]) if schedules else (0,))
-        runs = [(s, self._old(s, loads)) for s in orders if self._affords(1)]
-        return [(schedule, run) for schedule, run in runs if run.reads]
+        return self._with_reads(How(s, loads) for s in orders)
+
+    def _with_reads(self, hows: Iterable[How]) -> list[tuple[How, OneRun]]:
+        """The runs in which loads gave old values, of some that are made."""
+        runs = [(how, self._run(how)) for how in hows if self._affords(1)]
+        return [(how, run) for how, run in runs if run.reads]
 
     def _affords(self, runs: int) -> bool:
         return self.left >= runs * self.steps
 
-    def _old(self, schedule: int, loads: frozenset[int]) -> OldRun:
-        run = self.runs.old(min(self.most, self.left), schedule, loads)
+    def _run(self, how: How) -> OneRun:
+        run = self.runs.one(min(self.most, self.left), how)
         self.left -= run.raw.steps
         return run
 
-    def _wrong_reads(self, runs: Sequence[tuple[int, OldRun]]) -> tuple[Finding, ...]:
+    def _with_pauses(self, machine: Machine, loads: frozenset[int]) -> tuple[Finding, ...]:
+        """The findings of runs in which a thread pauses, or makes an access late and pauses.
+
+        Args:
+            machine: the optimized variant.
+            loads: those that may give old values while a thread pauses.
+        """
+        acts, orders = acts_on_reads(machine.image), may_be_late(machine.image)
+        if not (acts or orders) or not self._affords(1):
+            return ()
+        traces = [self._run(How(s, traced=True)).raw for s in OLD_SCHEDULES]
+        wanted = contended(traces, machine.image)
+        found = self._interrupted(machine, traces) if acts else ()
+        found = found or (self._late(machine, traces, wanted) if orders else ())
+        return found or (self._old_with_pauses(machine, traces, wanted, loads) if loads else ())
+
+    def _interrupted(self, machine: Machine, traces: Sequence[Raw]) -> tuple[Finding, ...]:
+        """The findings of runs in which a thread pauses between a read and a write of a place."""
+        writes = writes_after_reads(traces, machine.image)
+        pauses = [(pc, short) for pc in writes for short in _lengths(machine.image.ops[pc])]
+        for pc, short in pauses[:MOST_PAUSES]:
+            if not self._affords(1):
+                break
+            how = self._pause(machine, traces, pc)
+            run = self._run(replace(how, short_pause=short, traced=True))
+            if run.errors:
+                return found_in_order(run.raw, run.found)
+            report = interruption(run.raw, machine.image) if run.raw.ended else None
+            what = output_difference(self.usual, run.raw, self.launch, self.names)
+            if report is not None and what and self._is_one_result():
+                (finding,) = self.runs.explain(run.raw, report)
+                return (replace(finding, message=f"{finding.message}; then {what}"),)
+        return ()
+
+    def _late(
+        self, machine: Machine, traces: Sequence[Raw], wanted: Sequence[int]
+    ) -> tuple[Finding, ...]:
+        """The finding of an access that makes the kernel wrong where it is late."""
+        kernel = machine.image.functions[0].name
+        moves = late_accesses(machine.module.functions[kernel], frozenset(wanted))
+        for late in some_moves(moves, machine.image, MOST_LATE):
+            code = moved(machine, kernel, late) if self._affords(1) else None
+            if code is None:
+                continue
+            how = self._pause(machine, traces, late.access)
+            run = self._run(replace(how, pause=late.pause, traced=True, machine=code))
+            if overlaps(run.raw, late) or not self._is_wrong(run):
+                continue
+            outcomes = self._outcomes_with_pauses(machine, traces, wanted)
+            what = _consequence(run, outcomes, self.launch, self.names)
+            if what and len(outcomes) == 1:
+                report = late_report(traces, late, machine.image)
+                (finding,) = self.runs.explain(traces[0], report)
+                return (replace(finding, message=f"{finding.message}; then {what}"),)
+        return ()
+
+    def _pause(self, machine: Machine, traces: Sequence[Raw], pc: int) -> How:
+        """A pause before an instruction, in an order in which other threads can run then."""
+        schedule = order_for(traces, machine.image, pc, self.launch)
+        return How(schedule, pause=pc, whole_turns=bool(schedule))
+
+    def _pauses(self, machine: Machine, traces: Sequence[Raw], wanted: Sequence[int]) -> list[How]:
+        pauses = some_of(wanted, machine.image, MOST_PAUSES)
+        return [self._pause(machine, traces, pc) for pc in pauses]
+
+    def _outcomes_with_pauses(
+        self, machine: Machine, traces: Sequence[Raw], wanted: Sequence[int]
+    ) -> list[list[Raw]]:
+        """The outcomes, with those of pauses where memory is sequentially consistent."""
+        if not self.paused:
+            hows = [How(s, whole_turns=True) for s in WHOLE_ORDERS]
+            hows += self._pauses(machine, traces, wanted)
+            self.paused = [self._run(how).raw for how in hows if self._affords(1)]
+            self.others += self.paused
+        return self._outcomes()
+
+    def _old_with_pauses(
+        self,
+        machine: Machine,
+        traces: Sequence[Raw],
+        wanted: Sequence[int],
+        loads: frozenset[int],
+    ) -> tuple[Finding, ...]:
+        """The finding of a load whose old value, while a thread pauses, makes the kernel wrong."""
+        hows = (replace(how, loads=loads) for how in self._pauses(machine, traces, wanted))
+        runs = [(how, run) for how, run in self._with_reads(hows) if self._is_wrong(run)]
+        if not runs or len(self._outcomes_with_pauses(machine, traces, wanted)) != 1:
+            return ()
+        return self._wrong_reads(runs)
+
+    def _is_wrong(self, run: OneRun) -> bool:
+        """Whether a run has errors, or other outputs than the usual one."""
+        differ = run.raw.ended and output_difference(self.usual, run.raw, self.launch, self.names)
+        return bool(run.errors or differ)
+
+    def _is_one_result(self) -> bool:
+        """Whether the outputs are those of the usual order where no warp is interrupted."""
+        runs = (self._run(How(s, whole_turns=True)).raw for s in WHOLE_ORDERS if self._affords(1))
+        return all(
+            raw.ended and not output_difference(self.usual, raw, self.launch, self.names)
+            for raw in runs
+        )
+
+    def _wrong_reads(self, runs: Sequence[tuple[How, OneRun]]) -> tuple[Finding, ...]:
         """The finding of the load whose old value makes the kernel wrong, if one's does."""
         outcomes = self._outcomes()
         for run in self._one_by_one(runs, outcomes):
@@ -154,14 +336,14 @@ class OtherOrders:
         return ()
 
     def _one_by_one(
-        self, runs: Sequence[tuple[int, OldRun]], outcomes: Sequence[Sequence[Raw]]
-    ) -> Iterator[OldRun]:
+        self, runs: Sequence[tuple[How, OneRun]], outcomes: Sequence[Sequence[Raw]]
+    ) -> Iterator[OneRun]:
         """Runs with old values in one load each, and after those of an order the run with all."""
-        wrong = {s for s, run in runs if _consequence(run, outcomes, self.launch, self.names)}
-        for schedule, every in sorted(runs, key=lambda run: run[0] not in wrong):
+        wrong = {how for how, run in runs if _consequence(run, outcomes, self.launch, self.names)}
+        for how, every in sorted(runs, key=lambda run: run[0] not in wrong):
             for pc in sorted(every.loads)[:OLD_LOADS] if len(every.loads) > 1 else ():
                 if self._affords(1):
-                    yield self._old(schedule, frozenset((pc,)))
+                    yield self._run(replace(how, loads=frozenset((pc,))))
             yield every
 
     def _outcomes(self) -> list[list[Raw]]:
@@ -180,8 +362,16 @@ class OtherOrders:
         return groups if len(ended) >= LEAST_ORDERS and all(len(g) > 1 for g in groups) else []
 
 
+def _lengths(op: str) -> tuple[bool, ...]:
+    """The pauses before an instruction: long, and before a compare-and-swap short ones too.
+
+    Of a list, all other threads together seldom restore what one has read.
+    """
+    return (True, False) if ".cas." in op else (False,)
+
+
 def _consequence(
-    old: OldRun, outcomes: Sequence[Sequence[Raw]], launch: Launch, names: tuple[str, ...]
+    old: OneRun, outcomes: Sequence[Sequence[Raw]], launch: Launch, names: tuple[str, ...]
 ) -> str:
     """What is wrong where loads gave old values; empty if nothing is known to be."""
     if old.errors:

@@ -40,7 +40,7 @@ from grader.simulator.diagnose.merging import merge_findings, with_calls_of
 from grader.simulator.diagnose.orders import Missing, Pair
 from grader.simulator.exchange import pack_traces, too_large, too_much_static, unpack_program
 from grader.simulator.missing_orders import OrderTrials
-from grader.simulator.other_orders import OldRun, OtherOrders, Runs
+from grader.simulator.other_orders import How, OneRun, OtherOrders, Runs
 from grader.simulator.outputs import Unset, left_behind, unset_members
 from grader.simulator.ptx.model import PtxError
 from grader.simulator.schedules import (
@@ -256,16 +256,18 @@ class _Simulation:
         code = explainer.code
         return OrderTrials(variant.machine, code.flow, code.line_of, run).missing(raw)
 
-    def run_old(self, variant: Variant, limits: Limits) -> OldRun:
-        """Run a variant with old values: what is found beside them, and what explains each."""
+    def run_once(self, variant: Variant, limits: Limits) -> OneRun:
+        """Run a variant: what is found beside old values, and what explains each of them."""
         raw = run_confirmed(variant.machine, self.launch, limits, count=variant.counts)
         old = raw.reports["kind"] == OLD_VALUE
+        pcs = frozenset(int(pc) for pc in raw.reports["pc"][old])
+        if not raw.reports.size:
+            return OneRun(raw, (), (), pcs)
         found, reads = (
             self.explainer(variant, replace(raw, reports=raw.reports[which]))
             for which in (~old, old)
         )
-        pcs = frozenset(int(pc) for pc in raw.reports["pc"][old])
-        return OldRun(raw, found.findings(found.code.confirmation.doubts), reads.findings(), pcs)
+        return OneRun(raw, found.findings(found.code.confirmation.doubts), reads.findings(), pcs)
 
     def with_other_orders(self, trace: Trace, schedules: int) -> Trace:
         """Add what watchers find in other orders, and with `schedules` outputs that differ."""
@@ -279,14 +281,17 @@ class _Simulation:
             self.may_be_old = False
             return *self.run(tried, limits)[:2], self.may_be_old
 
-        def run_old(steps: int, schedule: int, loads: frozenset[int]) -> OldRun:
-            limits = replace(self.left(), steps=max(steps, 1), schedule=schedule)
-            limits = replace(limits, stale=loads, gives_old=True)
-            return self.run_old(variants[-1], limits)
+        def run_once(steps: int, how: How) -> OneRun:
+            limits = how.limits(replace(self.left(), steps=max(steps, 1)))
+            machine = how.machine or variants[-1].machine
+            return self.run_once(Variant(machine, variants[-1].counts), limits)
+
+        def explain(raw: Raw, report: NDArray[np.void]) -> tuple[Finding, ...]:
+            return self.explainer(variants[-1], replace(raw, reports=report)).findings()
 
         names = tuple(p.name for p in kernel.parameters)
         most = most_of_one(self.steps[0], self.limits.steps, self.launch)
-        runs = Runs(run, run_old)
+        runs = Runs(run, run_once, explain)
         orders = OtherOrders(self.usual, self.steps[0], most, self.launch, names, runs)
         findings = orders.findings(trace, machines, schedules)
         differ = orders.differences() if schedules else ()

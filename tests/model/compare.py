@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from grader.simulator.core import bindings as c
 from grader.simulator.core.run import Limits, Machine, Raw
-from grader.simulator.decode.memory import FENCE_SC, SCOPE_CTA, SHARED
+from grader.simulator.decode.memory import FENCE_SC, HAS_FENCES, SCOPE_CTA, SHARED, WAITING
 from grader.simulator.decode.module import decode
 from grader.simulator.diagnose.races import UNWAITED
 from grader.simulator.ptx.model import Instruction
@@ -192,6 +192,12 @@ class Mbarriers:
             b.arrive(count)
 
 
+def waiting_loads(machine: Machine) -> set[int]:
+    """The accesses that a loop repeats until their values allow to leave, by program counter."""
+    blocks = (block for function in machine.image.functions for block in function.blocks)
+    return {insn.pc for block in blocks for insn in block.insns if insn.flag & WAITING}
+
+
 def _access(machine: Machine, row: object, thread: tuple[int, int], values: Memory) -> Operation:
     """A memory operation of the trace."""
     text = machine.image.ops[int(row["pc"])]  # type: ignore[index]
@@ -200,13 +206,14 @@ def _access(machine: Machine, row: object, thread: tuple[int, int], values: Memo
     memory = ("shared", thread[0]) if shared else ("global", int(row["buffer"]))  # type: ignore[index]
     kind = {"ld": Kind.READ, "st": Kind.WRITE}.get(parts[0], Kind.UPDATE)
     atomic = kind is Kind.UPDATE
-    fences = any(op.startswith(("fence", "membar")) for op in machine.image.ops)
+    volatile = "volatile" in parts
+    awaits = volatile and int(row["pc"]) in waiting_loads(machine)  # type: ignore[index]
     i = machine.image.instructions[int(row["pc"])]  # type: ignore[index]
     if kind is not Kind.READ:
         first, size = int(row["at"]), int(row["bytes"])  # type: ignore[index]
         if not values.performs(text, i.operands, (memory, first), size):
             kind = Kind.READ  # a compare-and-swap that finds another value
-    weak = shared and "volatile" in parts and not fences
+    weak = shared and volatile and not awaits and not machine.image.sync & HAS_FENCES
     return Operation(
         kind,
         thread,
@@ -218,5 +225,7 @@ def _access(machine: Machine, row: object, thread: tuple[int, int], values: Memo
         acquires=bool({"acquire", "acq_rel"} & set(parts)),
         releases=bool({"release", "acq_rel"} & set(parts)),
         ticket=parts[0] == "atom" and "add" in parts and not ORDERED & set(parts),
+        volatile=volatile,
+        awaits=awaits,
         text=text,
     )

@@ -7,7 +7,7 @@ that are sequentially consistent. Those that contradict no axiom of the manual a
     coherence, Fence-SC, atomicity, SC-per-location, causality.
 
 `observed` runs the same program on the core, in every order and with each choice of loads that give
-old values where they may.
+old values where they may; `late` makes each access late that may be, with a pause before it.
 """
 
 from __future__ import annotations
@@ -20,8 +20,9 @@ import numpy as np
 
 from grader.launch import Array, Launch
 from grader.simulator.core import bindings as c
-from grader.simulator.core.run import Limits, Machine
+from grader.simulator.core.run import Limits, Machine, Raw
 from grader.simulator.decode.module import decode
+from grader.simulator.late import late_accesses, moved, overlaps
 from grader.simulator.ptx.parser import parse
 
 PLACES = "xyz"
@@ -30,6 +31,9 @@ APART = 8
 
 ORDERS = 8
 """The orders of blocks and warps in which a program is run."""
+
+MANY_ORDERS = 40
+"""Those in which one of four threads makes an access late."""
 
 Outcome = tuple[tuple[int, ...], tuple[int, ...]]
 """What the reads of all threads gave, in their order, and the last values of the places."""
@@ -127,7 +131,8 @@ class Program:
         lines = list[str]()
         slots = iter(range(100))
         for t, texts in enumerate(self.threads):
-            lines += [f"setp.ne.u32 %p1, %r1, {t};", f"@%p1 bra L{t};"]
+            first = 32 * t if self.near else t
+            lines += [f"setp.ne.u32 %p1, %r1, {first};", f"@%p1 bra L{t};"]
             lines += chain.from_iterable(_instructions(step(x, t), slots) for x in texts)
             lines.append(f"L{t}:")
         number = "%tid.x" if self.near else "%ctaid.x"
@@ -135,9 +140,7 @@ class Program:
 
     def observed(self, *, old: bool = True) -> set[Outcome]:
         """The outcomes of the core; without `old`, those of sequentially consistent runs."""
-        module = parse(self.ptx())
-        machine = Machine(module, decode(module, "k", c.core().known))
-        machine.image.exact = machine.image.may_wait = True
+        machine = self._machine()
         ops = machine.image.ops
         loads = [k for k, op in enumerate(ops) if op.startswith("ld.relaxed")]
         loads += [k for k, op in enumerate(ops) if op.startswith(("ld.acquire", "ld.volatile"))]
@@ -149,13 +152,40 @@ class Program:
                 out.add(self._run(machine, replace(limits, gives_old=True)))
         return out
 
+    def late(self) -> set[Outcome]:
+        """The outcomes of the core where one access is late, and memory sequentially consistent."""
+        machine, out = self._machine(), set()
+        f = machine.module.functions["k"]
+        for late in late_accesses(f, range(len(f.body))):
+            code = moved(machine, "k", late)
+            assert code is not None
+            code.image.exact = code.image.may_wait = True
+            for schedule in range((MANY_ORDERS if len(self.threads) > 3 else ORDERS) + 1):
+                limits = Limits(100_000, 5.0, schedule=schedule, pause=late.pause, trace=1 << 10)
+                raw = self._raw(code, limits)
+                assert not overlaps(raw, late)
+                out.add(self._outcome(raw))
+        return out
+
+    def _machine(self) -> Machine:
+        module = parse(self.ptx())
+        machine = Machine(module, decode(module, "k", c.core().known))
+        machine.image.exact = machine.image.may_wait = True
+        return machine
+
     def _run(self, machine: Machine, limits: Limits) -> Outcome:
+        return self._outcome(self._raw(machine, limits))
+
+    def _raw(self, machine: Machine, limits: Limits) -> Raw:
         count = len(self.threads)
         grid, block = ((1, 1, 1), (32 * count, 1, 1)) if self.near else ((count, 1, 1), (1, 1, 1))
         x = Array("x", (APART * len(PLACES),), "uint32", np.zeros(APART * len(PLACES), np.uint32))
         r = Array("r", (100,), "uint32", np.zeros(100, np.uint32))
         raw = machine.run(Launch("k", grid, block, (x, r)), limits, count=False)
         assert raw.ended
+        return raw
+
+    def _outcome(self, raw: Raw) -> Outcome:
         places, results = (b.data.view(np.uint32) for b in raw.buffers[:2])
         last = tuple(int(places[APART * PLACES.index(p)]) for p in self.places)
         return tuple(int(v) for v in results[: len(self.reads)]), last
@@ -168,7 +198,7 @@ HEAD = """\
 .visible .entry k(.param .u64 x, .param .u64 r)
 {
 .reg .pred %p<3>;
-.reg .b32 %r<4>;
+.reg .b32 %r<104>;
 .reg .b64 %rd<3>;
 ld.param.u64 %rd1, [x];
 ld.param.u64 %rd2, [r];
@@ -189,10 +219,12 @@ def _instructions(s: Step, slots: Iterator[int]) -> Iterator[str]:
     if s.kind == "st":
         yield f"st.{s.order}.{scope}.global.u32 {at}, {s.value};"
         return
-    read = f"ld.{s.order}.{scope}.global.u32 %r2, {at};"
-    swap = f"atom.{s.order}.{scope}.global.exch.b32 %r2, {at}, {s.value};"
+    slot = next(slots)
+    result = f"%r{4 + slot}"
+    read = f"ld.{s.order}.{scope}.global.u32 {result}, {at};"
+    swap = f"atom.{s.order}.{scope}.global.exch.b32 {result}, {at}, {s.value};"
     yield read if s.kind == "ld" else swap
-    yield f"st.global.u32 [%rd2+{4 * next(slots)}], %r2;"
+    yield f"st.global.u32 [%rd2+{4 * slot}], {result};"
 
 
 class Candidate:

@@ -10,10 +10,10 @@ Fence-SC order is known only as far as the execution shows it: a fence.sc F1 pre
 when F1 is before a write that was observed by a read that is before F2; the other order would
 contradict causality.
 
-There is one deliberate departure, `TICKET`. CUDA's own example of a last block draws a ticket with
-an atomic and reads what all blocks wrote after __syncthreads(), without a fence. An atomic that
-draws a ticket, and states no order, and the arrival at a barrier of all threads after it count as
-an acquire pattern, and the arrival as a fence.sc.
+There are three deliberate departures. One is `TICKET`. CUDA's own example of a last block draws a
+ticket with an atomic and reads what all blocks wrote after __syncthreads(), without a fence. An
+atomic that draws a ticket, and states no order, and the arrival at a barrier of all threads after
+it count as an acquire pattern, and the arrival as a fence.sc.
 
 An mbarrier is an object in shared memory: an arrival is a read-modify-write of it, which releases
 unless it is relaxed; expect_tx and complete_tx are relaxed. A test_wait or try_wait is a read of
@@ -21,6 +21,9 @@ it that acquires, unless it is relaxed, when it returns true; then it synchroniz
 completed phases alone, and with what follows the test: the test itself needs an object that was
 initialized before. One that returns false synchronizes with nothing. A second departure:
 cp.async.mbarrier.arrive, which is to order the copies alone, releases like any arrival.
+
+A third: volatile accesses to shared memory are weak in code without fences, but for loads that a
+loop repeats until their value allows to leave. These do not race with volatile stores of the place.
 """
 
 from __future__ import annotations
@@ -61,6 +64,8 @@ class Operation:
         phase: of an operation on an mbarrier: how many phases were complete before it.
         waits: whether it tests an mbarrier.
         passes: whether such a test returns true.
+        volatile: whether it is volatile.
+        awaits: whether it is a load that a loop repeats until its value allows to leave.
         text: the instruction.
     """
 
@@ -79,6 +84,8 @@ class Operation:
     phase: int = 0
     waits: bool = False
     passes: bool = False
+    volatile: bool = False
+    awaits: bool = False
     text: str = ""
 
     @property
@@ -114,6 +121,15 @@ def morally_strong(a: Operation, b: Operation) -> bool:
     same_block = a.thread[0] == b.thread[0]
     scopes = same_block or not (a.narrow or b.narrow)
     return a.thread == b.thread or (a.strong and b.strong and scopes)
+
+
+def awaits_store(a: Operation, b: Operation) -> bool:
+    """Whether one is a volatile load that waits, and the other a volatile store that is weak."""
+    pairs = ((a, b), (b, a))
+    return overlap_completely(a, b) and any(
+        load.awaits and load.kind is Kind.READ and store.kind is Kind.WRITE and store.volatile
+        for load, store in pairs
+    )
 
 
 class Execution:
@@ -267,7 +283,7 @@ class Execution:
         for i, j in self._pairs():
             a, b = self.ops[i], self.ops[j]
             conflict = (a.writes or b.writes) and a.in_memory and b.in_memory and overlap(a, b)
-            if not conflict or a.thread == b.thread or morally_strong(a, b):
+            if not conflict or a.thread == b.thread or morally_strong(a, b) or awaits_store(a, b):
                 continue
             if not self.precedes(i, j) and not self.precedes(j, i):
                 out.append((a, b))

@@ -162,3 +162,11 @@ def test_generated_kernels_depend_on_mbarriers(monkeypatch: pytest.MonkeyPatch) 
     results = [compare(kernel) for kernel in kernels if kernel.is_pipeline]
     assert len(results) > 80
     assert sum(not r.agrees for r in results) > 3
+
+
+def test_volatile_load_that_waits_does_not_race_with_the_store_it_waits_for() -> None:
+    store = Operation(Kind.WRITE, (0, 0), "s", 0, 4, volatile=True)
+    load = Operation(Kind.READ, (0, 32), "s", 0, 4, strong=True, volatile=True, awaits=True)
+    assert not racy(store, load)
+    assert racy(store, replace(load, strong=False, awaits=False))
+    assert racy(replace(store, volatile=False), load)

@@ -146,13 +146,14 @@ COUNT_FOREIGN, COUNT_DISTINCT = 1, 2
 ACCESS = np.dtype(
     [
         ("at", "u8"),
+        ("value", "u8"),
         *(
             (n, "u4")
             for n in ("block", "thread", "pc", "phase", "space", "buffer", "bytes", "event")
         ),
     ]
 )
-FENCE, WARP_SYNC, BARRIER_ARRIVED, BARRIER_LEFT = range(1, 5)
+FENCE, WARP_SYNC, BARRIER_ARRIVED, BARRIER_LEFT, UNCHANGED = range(1, 6)
 REPORTS = 1024
 ENDED, ABORTED, NO_MEMORY, AGAIN, NOT_PROVEN = range(5)
 (
@@ -249,12 +250,17 @@ class CLaunch(ctypes.Structure):
                 "only_stores",
                 "leaps",
                 "gives_old",
+                "pause",
+                "short_pause",
+                "whole_turns",
+                "only_strong",
                 "trace_sync",
                 "cycles",
                 "local_limit",
                 "printed_room",
                 "heap_limit",
                 "allocations",
+                "by_block",
                 "nreports",
                 "lost",
                 "status",

@@ -55,6 +55,8 @@ class Limits:
         schedule: the number of an order of blocks and warps; 0 is the usual one.
         trace: accesses to record.
         only_stores: whether to record only stores to global memory.
+        only_strong: whether to record only strong accesses and atomics; where there are more than
+            `trace`, the run ends.
         trace_sync: whether to record fences and barriers, too.
         blocks: the numbers of the blocks to run; empty for all.
         stop_at_error: whether the first error ends the run.
@@ -64,6 +66,10 @@ class Limits:
             do not.
         stale: the program counters of strong loads that may give old values.
         gives_old: whether they give them; else those that may are only reported.
+        pause: a program counter; the first warp that comes there waits until all others are done,
+            wait, or change nothing.
+        short_pause: whether it waits only until a warp ends after memory has changed.
+        whole_turns: whether turns are as long as in the usual order, in another one too.
     """
 
     steps: int = 400_000_000
@@ -73,6 +79,7 @@ class Limits:
     schedule: int = 0
     trace: int = 0
     only_stores: bool = False
+    only_strong: bool = False
     trace_sync: bool = False
     blocks: tuple[int, ...] = ()
     stop_at_error: bool = False
@@ -80,6 +87,9 @@ class Limits:
     proof: bool = False
     stale: frozenset[int] = frozenset()
     gives_old: bool = False
+    pause: int | None = None
+    short_pause: bool = False
+    whole_turns: bool = False
 
 
 LEAST_PROVEN = 1 << 13
@@ -183,6 +193,7 @@ class Machine:
         in_order = image.may_wait or image.exact or bool(image.runtime - {"__assertfail"})
         in_order = in_order or bool(image.sync & HAS_NONCOHERENT)
         in_order = in_order or bool(limits.schedule or limits.trace or limits.stop_at_error)
+        in_order = in_order or limits.pause is not None
         begun = time.thread_time()
         raw = None if in_order else self._proven(launch, limits, count, memory)
         if raw is None:
@@ -316,7 +327,9 @@ def _set_terms(n: c.CLaunch, launch: Launch, limits: Limits) -> None:
     n.threads, n.garbage, n.schedule = limits.threads, limits.garbage, limits.schedule
     n.trace_room, n.trace_sync = limits.trace, limits.trace_sync
     n.stops_at_error, n.only_stores = limits.stop_at_error, limits.only_stores
-    n.gives_old = limits.gives_old
+    n.gives_old, n.only_strong = limits.gives_old, limits.only_strong
+    n.pause = 0 if limits.pause is None else limits.pause + 1
+    n.short_pause, n.whole_turns = limits.short_pause, limits.whole_turns
     n.measures = limits.measures or 0
     n.step_limit, n.time_limit = limits.steps, limits.seconds
 

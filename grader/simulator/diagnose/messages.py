@@ -19,6 +19,7 @@ from grader.simulator.diagnose.races import (
     FREED,
     INNER_ARRAY,
     KNOWN_OUTSIDE,
+    LATE,
     MISALIGNED,
     NOT_GLOBAL,
     ODD_SIZE,
@@ -26,6 +27,7 @@ from grader.simulator.diagnose.races import (
     OTHER_ATOMIC,
     OTHER_STORE,
     READONLY,
+    RESTORED,
     STORE,
     Report,
 )
@@ -91,18 +93,29 @@ def _uninitialized(r: Report) -> Finding:
 
 
 def old_value_finding(r: Report) -> Finding:
-    """The finding of a load that another thread's write need not precede."""
-    other = access_word(True, r.has(OTHER_ATOMIC))
+    """The finding of a load that another thread's write need not precede, or of a late access."""
+    other = access_word(r.has(OTHER_STORE), r.has(OTHER_ATOMIC))
+    own = access_word(r.has(STORE), r.has(ATOMIC))
+    element = f"{r.target.space} `{r.target.element}`"
+    what = (
+        f"this {own} of {element} may take effect after the {other} of line {r.line2}, which no "
+        "fence orders behind it"
+        if r.has(LATE)
+        else f"this read of {element} may miss the write of line {r.line2}, which no fence orders "
+        "before it"
+    )
+    first, then = (r.line, r.line2) if r.has(LATE) else (r.line2, r.line)
+    where = f"after line {first} and before line {then}"
+    where = "between the two accesses" if first == then else where
     return Finding(
         "race",
         "error",
-        f"this read of {r.target.space} `{r.target.element}` may miss the write of line {r.line2}, "
-        "which no fence orders before it",
+        what,
         space=r.target.space,
-        access="read",
+        access=own,
         variable=r.target.name,
         other=OtherAccess(r.line2, r.thread2, r.block2, other),
-        hint=f"Put `__threadfence();` after line {r.line2} and before line {r.line}. Relaxed and "
+        hint=f"Put `__threadfence();` {where}. Relaxed and "
         "volatile accesses to different addresses become visible in any order. Where a flag tells "
         "that data is ready, `memory_order_release` for its store and `memory_order_acquire` for "
         "its load do the same; between a store and a load that follows it only a fence or "
@@ -119,6 +132,11 @@ def lost_update_finding(r: Report) -> Finding:
     if r.has(FAILED_SWAP):
         what = "atomicCAS changes nothing where another thread has written since this thread's read"
         fix = "Repeat it until it returns the value that you passed, or use one other atomic."
+    if r.has(RESTORED):
+        what = "atomicCAS finds the value that this thread read, but others changed it in between"
+        fix = (
+            "Keep a counter beside the value, in one word that atomicCAS swaps, and count changes."
+        )
     return Finding(
         "lost-update",
         "error",

@@ -42,6 +42,10 @@ IMAGE_OBJECT, TEXTURE_CACHE = 1 << 20, 1 << 21
 IN_LIBRARY = 1 << 24
 PASSED_BY = 1 << 22
 """Of an early exit: the thread executed what is behind the barrier. The core does not set it."""
+LATE = PASSED_BY
+"""Of an old value: the access may be late, behind the other one of its thread. See late.py."""
+RESTORED = PASSED_BY
+"""Of a lost update: a compare-and-swap found the value that its thread had read. See pauses.py."""
 ODD_SIZE, FAILED_SWAP, FOREIGN_SHARED, INNER_ARRAY = 1 << 23, 1 << 26, 1 << 27, 1 << 28
 NO_PROXY_FENCE, KNOWN_OUTSIDE, NOT_GLOBAL = 1 << 29, 1 << 25, 1 << 30
 UNUSUAL = SAME_VALUE | SAME_INSTRUCTION | WITHIN_WARP | ACROSS_BLOCKS

@@ -185,7 +185,7 @@ static u32 warp_in_turn(const Cta *c, u32 x, u32 round) {
  * must: see launch.c. */
 static bool stands_still(Cta *c) {
   const Launch *n = c->worker->launch;
-  if (!n->exact || n->may_wait) return false;
+  if (!n->exact || n->may_wait || c->worker->paused) return false;
   watch_repetition(c, true);
   return repeats_itself(c) && !leap(c->worker);
 }
@@ -215,12 +215,13 @@ enum Outcome run_cta(Worker *k, Cta *c, u64 slice) {
   u64 until = c->steps + slice, look = c->steps + SLICE;
   for (u32 round = 1;; round++) {
     if (c->steps > n->step_limit) { abort_cta(c, TIMEOUT); return STOPPED; }
-    bool turning = false, waiting = false;
+    bool pausing = k->paused && k->paused->cta == c, turning = pausing, waiting = false;
     u64 longest = 0;
     c->timed = false;
-    for (u32 x = 0; x < c->warps; x++) {
+    for (u32 x = 0; x < c->warps && !(pausing && k->pause_ends); x++) {
       Warp *w = &c->warp[warp_in_turn(c, x, round)];
-      enum Outcome o = run_warp(w);
+      enum Outcome o = w == k->paused ? ROTATE : run_warp(w);
+      if (k->paused && o == DONE) look_for_pause_end(k, w);
       if (o == STOPPED) return STOPPED;
       if (turn_cycles(w) > longest) longest = turn_cycles(w);
       turning |= o == ROTATE;
@@ -235,7 +236,7 @@ enum Outcome run_cta(Worker *k, Cta *c, u64 slice) {
     if (turning) {
       if (waiting) release_barriers(c); /* of some threads: others may wait in a loop for what these do next */
       if (stands_still(c)) { abort_cta(c, STANDSTILL); return STOPPED; }
-      if (c->steps > until || (c->timed && n->may_wait)) return ROTATE;
+      if (c->steps > until || (c->timed && n->may_wait) || pausing) return ROTATE;
       continue;
     }
     if (!waiting) break;

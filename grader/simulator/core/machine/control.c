@@ -254,6 +254,24 @@ static void add_steps(Warp *w, u32 steps) {
   EACH_LANE { ran[l] += lane[l] & steps; }
 }
 
+static bool has_lanes(const Warp *w, const Insn *i) {
+  return !i->guard || w->mask & (*SRC(u32, i->guard - 1) ^ (i->negate & 1 ? FULL : 0));
+}
+
+/* What a basic block does besides: it counts the lanes' instructions, or a warp pauses in it. False: the block has
+ * not run. */
+OUTLINE bool run_besides(Warp *w, const BasicBlock *b) {
+  const Launch *n = w->launch;
+  if (n->work) add_steps(w, b->steps);
+  if (!n->pause || w->worker->has_paused) return false;
+  for (const Insn *i = n->insn + b->first; i < n->insn + b->end; i++) {
+    if (i->pc + 1 == n->pause && !w->worker->has_paused && has_lanes(w, i)) run_others(w);
+    if (i->guard) guarded(w, i);
+    else i->exec(w, i);
+  }
+  return true;
+}
+
 static void run_block(Warp *w, const BasicBlock *b, u32 number) {
   const Insn *i = w->launch->insn + b->first, *end = w->launch->insn + b->end;
   Worker *k = w->worker;
@@ -261,7 +279,7 @@ static void run_block(Warp *w, const BasicBlock *b, u32 number) {
   k->visit_lanes[number] += (u32)__builtin_popcount(w->mask);
   w->repetition.ran |= w->mask;
   w->steps += b->steps;
-  if (w->launch->work) add_steps(w, b->steps);
+  if (w->launch->by_block && run_besides(w, b)) return;
   for (; i < end; i++) {
     if (i->guard) guarded(w, i);
     else i->exec(w, i);
@@ -316,6 +334,7 @@ static u32 pick_frame(Warp *w) {
 /* The steps that a warp runs before the next warp does; any number is legal. */
 static u64 turn_of(const Warp *w) {
   const Launch *n = w->launch;
+  if (n->whole_turns) return STEPS_A_TURN;
   u32 r = n->schedule ? mixed(n->schedule, w->cta->number * MAX_WARPS + w->index, w->turns) : 0;
   if (n->schedule % ORDER_KINDS == ABREAST) return 1;
   return n->schedule ? 1 + r % (2u << (r >> 16) % 6) : STEPS_A_TURN;
@@ -326,7 +345,7 @@ static u64 turn_of(const Warp *w) {
  * block too: each look at a place where many threads wait takes time, and the thread that changes the value may be
  * in another block. */
 void let_others_run(Warp *w) {
-  if (w->launch->schedule || !w->launch->exact) return;
+  if ((w->launch->schedule && !w->launch->whole_turns) || !w->launch->exact) return;
   if (w->waited_change != changes_for(w)) {
     w->waited_change = changes_for(w);
     w->waited = 0;

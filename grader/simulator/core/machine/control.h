@@ -29,6 +29,10 @@ enum Outcome run_cta(Worker *k, Cta *c, u64 slice);
 u32 mixed(u32 a, u32 b, u32 c);
 void abort_cta(Cta *c, u32 kind);
 
+/* launch.c */
+void run_others(Warp *w);
+void look_for_pause_end(Worker *k, const Warp *w);
+
 /* control.c */
 void set_mask(Warp *w, u32 mask);
 void make_runnable(Warp *w, u32 frame, u32 block, u32 mask);

@@ -18,7 +18,7 @@
 enum { RESIDENT = 132 }; /* the multiprocessors of an H100: so many blocks are always resident */
 enum { MAX_THREADS = 64, BLOCKS_A_LOOK = 16 };
 #define SHORT_SLICE (1u << 14) /* of blocks that may wait for each other */
-enum { LONG_TURN = 512, PATIENCE = 64 };
+enum { LONG_TURN = 512, PATIENCE = 64, QUIET_ROUNDS = 4 };
 
 /* The listeners to a launch, by event; of a launch by proof, those to its reduced blocks or to the others. */
 static Listeners listeners_to(const Launch *n, bool reduced) {
@@ -54,6 +54,7 @@ static u64 block_in_turn(const Launch *n, u64 x) {
  * abreast, so that each takes its first lock before one takes its second. */
 static u64 slice_of(const Launch *n, u64 turn) {
   if (!n->may_wait) return UINT64_MAX / 2;
+  if (n->whole_turns) return SHORT_SLICE;
   u32 r = n->schedule ? mixed(n->schedule, 1, (u32)turn) : 0, most = LONG_TURN;
   if (n->schedule % ORDER_KINDS == PATIENT) most *= PATIENCE;
   if (n->schedule % ORDER_KINDS == ABREAST) return 1;
@@ -66,52 +67,95 @@ static bool all_repeat(Cta *const *resident, const bool *busy) {
   return all;
 }
 
-/* Every block in turn on one thread, in time slices when blocks may wait for each other. In another order than
- * the usual one the limit of steps is that of all blocks together: it runs beside the usual one. */
+/* Blocks in turn on one thread: those that run, which block is next, and how many steps all took. */
+typedef struct Residents {
+  Cta *block[RESIDENT];
+  bool busy[RESIDENT];
+  u64 next, done, turn, spent;
+  u32 room;
+} Residents;
+
+/* Looks whether a block that ends its turn, and all others, wait for what none of them does. */
+static void look_for_standstill(Worker *k, const Residents *s, Cta *c) {
+  bool last = s->next == k->launch->block_count;
+  watch_repetition(c, last);
+  if (!last || !repeats_itself(c) || !all_repeat(s->block, s->busy) || leap(k)) return;
+  abort_cta(c, STANDSTILL);
+}
+
+/* One turn of the block in a place, or of the next one; whether it is done. In another order than the usual one the
+ * limit of steps is that of all blocks together: it runs beside the usual one. */
+static bool run_turn(Worker *k, Residents *s, u32 at) {
+  const Launch *n = k->launch;
+  if (!s->busy[at]) {
+    if (s->next >= n->block_count) return false;
+    if (!s->block[at]) s->block[at] = new_cta(k);
+    if (!s->block[at]) return false;
+    start_cta(s->block[at], block_in_turn(n, s->next++));
+    s->busy[at] = true;
+    k->changes++;
+  }
+  Cta *c = s->block[at];
+  u64 before = c->steps;
+  enum Outcome o = is_late(k, BLOCKS_A_LOOK) ? STOPPED : run_cta(k, c, slice_of(n, s->turn++));
+  if (k->late && !k->stop && o != DONE) {
+    abort_cta(c, LIMIT);
+    k->team->late = true;
+    o = STOPPED;
+  }
+  s->spent += c->steps - before;
+  if (o == ROTATE && n->schedule && s->spent > n->step_limit) {
+    abort_cta(c, TIMEOUT);
+    o = STOPPED;
+  }
+  if (o == ROTATE && !k->paused) look_for_standstill(k, s, c);
+  if (o == DONE) { s->busy[at] = false; s->done++; k->changes++; }
+  if (o == DONE || o == STOPPED || k->stop) k->steps += c->steps;
+  return o == DONE;
+}
+
+/* Every block in turn on one thread, in time slices when blocks may wait for each other. */
 static void run_in_order(Worker *k) {
   const Launch *n = k->launch;
   k->deadline = now() + n->time_limit;
-  Cta *resident[RESIDENT] = {NULL};
-  bool busy[RESIDENT] = {false};
-  u64 next = 0, done = 0, turn = 0, spent = 0;
-  u32 at = 0, room = n->may_wait ? RESIDENT : 1;
-  while (done < n->block_count && !k->stop) {
-    if (!busy[at] && next < n->block_count) {
-      if (!resident[at]) resident[at] = new_cta(k);
-      if (!resident[at]) break;
-      start_cta(resident[at], block_in_turn(n, next++));
-      busy[at] = true;
-      k->changes++;
-    }
-    if (busy[at]) {
-      u64 before = resident[at]->steps;
-      enum Outcome o = is_late(k, BLOCKS_A_LOOK) ? STOPPED : run_cta(k, resident[at], slice_of(n, turn++));
-      if (k->late && !k->stop && o != DONE) {
-        abort_cta(resident[at], LIMIT);
-        k->team->late = true;
-        o = STOPPED;
-      }
-      spent += resident[at]->steps - before;
-      if (o == ROTATE && n->schedule && spent > n->step_limit) {
-        abort_cta(resident[at], TIMEOUT);
-        o = STOPPED;
-      }
-      if (o == ROTATE) {
-        bool last = next == n->block_count;
-        watch_repetition(resident[at], last);
-        if (last && repeats_itself(resident[at]) && all_repeat(resident, busy) && !leap(k)) {
-          abort_cta(resident[at], STANDSTILL);
-          o = STOPPED;
-        }
-      }
-      if (o == DONE) { busy[at] = false; done++; k->changes++; k->steps += resident[at]->steps; }
-      if (o == STOPPED) k->steps += resident[at]->steps;
-      if (o == DONE) continue;
-    }
-    at = (at + 1) % room;
-  }
+  Residents s = {.room = n->may_wait ? RESIDENT : 1};
+  k->residents = &s;
+  for (u32 at = 0; s.done < n->block_count && !k->stop;)
+    if (!run_turn(k, &s, at)) at = (at + 1) % s.room;
+  k->residents = NULL;
   k->team->again |= k->still.leaps > 0; /* the end is their effect */
-  for (u32 r = 0; r < RESIDENT; r++) free_cta(resident[r]);
+  for (u32 r = 0; r < RESIDENT; r++) free_cta(s.block[r]);
+}
+
+static u64 all_changes(const Worker *k, const Residents *s) {
+  u64 all = k->changes;
+  for (u32 r = 0; r < s->room; r++) all += s->busy[r] ? s->block[r]->changes : 0;
+  return all;
+}
+
+/* At the end of another warp, during a short pause. */
+void look_for_pause_end(Worker *k, const Warp *w) {
+  if (k->launch->short_pause && w->steps != w->turn_began && all_changes(k, k->residents) != k->paused_at) k->pause_ends = true;
+}
+
+/* A warp pauses at an instruction: all other warps run until they are done, wait or change no memory any more. So another
+ * thread's write comes between two accesses of one thread, wherever they are. */
+void run_others(Warp *w) {
+  Worker *k = w->worker;
+  Residents *s = k->residents;
+  k->has_paused = true;
+  if (!s) return;
+  k->paused = w;
+  k->paused_at = all_changes(k, s);
+  u64 until = s->spent + k->launch->step_limit / 2;
+  for (u32 quiet = 0; quiet < QUIET_ROUNDS && s->spent < until && !k->stop && !k->pause_ends;) {
+    u64 changes = all_changes(k, s), spent = s->spent;
+    for (u32 at = 0; at < s->room && !k->stop && !k->pause_ends; at++)
+      while (run_turn(k, s, at) && !k->pause_ends) {}
+    if (s->spent == spent) break;
+    quiet = all_changes(k, s) == changes ? quiet + 1 : 0;
+  }
+  k->paused = NULL;
 }
 
 /* The number of the next block for a worker; false: there is none. */
@@ -213,6 +257,7 @@ int core_run(Launch *n) {
   Listeners on = listeners_to(n, false), reduced = listeners_to(n, true);
   Worker *all = calloc(workers, sizeof *all);
   Buffer *given = n->buffer;
+  n->by_block = n->work || n->pause;
   bool made = all != NULL && open_heap(n) && (!n->assumed || make_proof(&team, &on, &reduced));
   for (u32 x = 0; made && x < workers; x++) made = start_worker(&all[x], &team, &on);
   n->status = NO_MEMORY;

@@ -214,10 +214,11 @@ enum { COUNT_FOREIGN = 1, COUNT_DISTINCT = 2 };
  * that the block completed before it. With `trace_sync` there are records of synchronization too: a
  * barrier or bar.warp.sync has one for each thread with the same number in `at`. */
 typedef struct {
-  u64 at;
+  u64 at, value;                /* value: with only_strong, what memory has before the access */
   u32 block, thread, pc, phase, space, buffer, bytes, event;
 } AccessRecord;
-enum TraceEvent { ACCESS, FENCE, WARP_SYNC, BARRIER_ARRIVED, BARRIER_LEFT };
+enum TraceEvent { ACCESS, FENCE, WARP_SYNC, BARRIER_ARRIVED, BARRIER_LEFT,
+                  UNCHANGED }; /* with only_strong: a write that leaves the value that is there */
 
 typedef struct {
   const Insn *insn;
@@ -267,11 +268,16 @@ typedef struct {
   u32 only_stores;              /* the trace has stores to global memory, no other access */
   u32 leaps;                    /* time may leap where nothing else changes: see endless.c */
   u32 gives_old;                /* the loads of `stale` give old values; else they are only reported */
+  u32 pause;                    /* a pc + 1: the first warp that comes there pauses: see run_others; 0: none */
+  u32 short_pause;              /* it pauses until a warp ends after memory has changed */
+  u32 whole_turns;              /* turns are as long as in the usual order, in another one too */
+  u32 only_strong;              /* the trace has strong accesses and atomics, no other access */
   u32 trace_sync;               /* the trace has fences and barriers, too */
   u32 cycles;                   /* what an instruction of a warp takes: see clock.c */
   u32 local_limit, printed_room;
   u32 heap_limit;               /* bytes of the heap; 0: the kernel does not call malloc */
   u32 allocations;              /* index of the first buffer that malloc made; see heap.c */
+  u32 by_block;                 /* whether basic blocks do more than run: set by core_run */
   /* out */
   u32 nreports, lost, status, printed_bytes;
   u64 steps;

@@ -119,6 +119,10 @@ struct Worker {
   u32 looks; bool late;         /* see is_late */
   bool stop, no_memory;         /* anyone may set them: the launch ends */
   Pointers pointers;            /* to shared memory, in global memory */
+  struct Residents *residents;  /* launch.c: the blocks that run in turn, or NULL */
+  const Warp *paused;           /* the warp that pauses: see run_others */
+  bool has_paused, pause_ends;  /* whether one has; whether a short pause is over */
+  u64 paused_at;                /* changes of memory when it began */
   void *state[MAX_WATCHERS];    /* of each watcher, or NULL */
 };
 

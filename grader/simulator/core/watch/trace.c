@@ -1,26 +1,62 @@
 /* The trace: one record for each lane's access, of a small launch, which runs on one thread. With
- * only_stores, those to global memory alone; then reads need not be announced to it. With trace_sync,
- * also what orders the accesses: tests/model computes from it which of them race. */
+ * only_stores, those to global memory alone; then reads need not be announced to it. With only_strong, strong
+ * accesses and atomics, and whether they change memory. With trace_sync, also what orders the accesses:
+ * tests/model computes from it which of them race. */
+#include <string.h>
+#include "machine/instructions/operation.h"
 #include "machine/memory.h"
 #include "watch/watchers.h"
 
 static void add_record(Warp *w, AccessRecord r) {
   Launch *n = (Launch *)w->launch;
   n->traced++;
-  if (n->traced > n->trace_room) return;
+  if (n->traced > n->trace_room) {
+    w->worker->stop |= n->only_strong; /* of which all are wanted, or none */
+    return;
+  }
   r.block = w->cta->number;
   r.phase = (u32)w->cta->barriers;
   n->trace[n->traced - 1] = r;
 }
 
+enum { STRONG = VOLATILE | ACQUIRE | RELEASE | RELAXED };
+
+static void add_access(Warp *w, const Insn *i, const Region *r, u32 lane, u32 offset, u32 bytes, u32 event, u64 value) {
+  add_record(w, (AccessRecord){.at = offset, .value = value, .thread = thread_of(w, lane), .pc = i->pc, .space = r->space, .event = event,
+                               .buffer = r->buffer ? (u32)(r->buffer - w->launch->buffer) : 0, .bytes = bytes});
+}
+
+static u64 value_at(const Warp *w, const Region *r, u32 offset, u32 bytes) {
+  u64 x = 0;
+  if (w->launch->only_strong && r->space != LOCAL) memcpy(&x, r->data + offset, bytes < sizeof x ? bytes : sizeof x);
+  return x;
+}
+
 static void add_records(Warp *w, const Insn *i, const Region *r, const u32 *offset, u32 bytes) {
   if (w->launch->only_stores && r->space != GLOBAL) return;
+  if (w->launch->only_strong && !(i->flag & STRONG)) return;
   for (u32 m = w->mask; m; m &= m - 1) {
     u32 l = first_lane(m);
-    add_record(w, (AccessRecord){.at = offset[l], .thread = thread_of(w, l), .pc = i->pc, .space = r->space,
-                                 .buffer = r->buffer ? (u32)(r->buffer - w->launch->buffer) : 0,
-                                 .bytes = bytes});
+    add_access(w, i, r, l, offset[l], bytes, ACCESS, value_at(w, r, offset[l], bytes));
   }
+}
+
+static void add_stores(Warp *w, const Insn *i, const Region *r, const u32 *offset, u32 bytes) {
+  if (!w->launch->only_strong) { add_records(w, i, r, offset, bytes); return; }
+  for (u32 m = i->flag & STRONG ? w->mask : 0; m; m &= m - 1) {
+    u32 l = first_lane(m);
+    bool same = (r->space == GLOBAL || r->space == SHARED) && stores_same(w, i, l, r->data + offset[l]);
+    add_access(w, i, r, l, offset[l], bytes, same ? UNCHANGED : ACCESS, value_at(w, r, offset[l], bytes));
+  }
+}
+
+static void add_atomics(Warp *w, const Insn *i, const Region *r, const u32 *offset, u32 bytes) {
+  if (!w->launch->only_strong) add_records(w, i, r, offset, bytes);
+}
+
+static void add_update(Warp *w, const Insn *i, const Region *r, u32 lane, u32 offset, u64 old, u64 now) {
+  u64 differ = (old ^ now) & ~0ull >> (64 - 8 * i->size);
+  if (w->launch->only_strong) add_access(w, i, r, lane, offset, i->size, differ ? ACCESS : UNCHANGED, old);
 }
 
 static void add_events(Warp *w, u32 mask, u32 event, u64 at, u32 detail) {
@@ -58,7 +94,8 @@ static bool listens_to_sync(const Launch *n) { return n->trace && n->trace_sync;
 const Watcher trace_reads_watcher = {.listens = listens_to_reads, .read = add_records,
                                       .request = add_records};
 const Watcher trace_writes_watcher = {
-    .listens = listens_to_writes, .write = add_records, .atomic = add_records, .atomic_request = add_records};
+    .listens = listens_to_writes, .write = add_stores, .atomic = add_atomics, .atomic_request = add_atomics,
+    .updated = add_update};
 const Watcher trace_sync_watcher = {
     .listens = listens_to_sync, .fence = add_fence, .warp_synced = add_warp_sync,
     .barrier_arrived = add_arrival, .barrier_completed = add_barrier, .mbarrier_set = add_mbarrier,

@@ -1,0 +1,151 @@
+"""Whether a thread would write a place if it read it again just before: what the write depends on.
+
+A thread reads a place, and another thread changes it before the first one writes there. That is a
+mistake where the write follows from the value that was read:
+
+- it writes what was computed of that value;
+- it is a compare-and-swap whose new value was loaded after the read, as the next element of a list;
+- a branch on the value led to it, and with the present value the branch goes the other way.
+
+A branch is known where its condition is computed of the value and constants alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+
+from grader.simulator.decode.blocks import successors
+from grader.simulator.decode.control_flow import BRANCH
+from grader.simulator.decode.dataflow import sources, targets
+from grader.simulator.decode.module import Image
+from grader.simulator.diagnose.consequences import decided, is_load, meetings
+from grader.simulator.ptx.model import TYPE_BYTES, Instruction
+
+_Operation = Callable[[int, int], int]
+_COMPARE: Mapping[str, _Operation] = {
+    "eq": lambda a, b: a == b, "ne": lambda a, b: a != b,
+    "lt": lambda a, b: a < b, "lo": lambda a, b: a < b,
+    "le": lambda a, b: a <= b, "ls": lambda a, b: a <= b,
+    "gt": lambda a, b: a > b, "hi": lambda a, b: a > b,
+    "ge": lambda a, b: a >= b, "hs": lambda a, b: a >= b,
+}  # fmt: skip
+_COMPUTE: Mapping[str, _Operation] = {
+    "add": lambda a, b: a + b, "sub": lambda a, b: a - b,
+    "and": lambda a, b: a & b, "or": lambda a, b: a | b, "xor": lambda a, b: a ^ b,
+    "shl": lambda a, b: a << min(b, 64), "shr": lambda a, b: a >> min(b, 64),
+    "min": min, "max": max,
+}  # fmt: skip
+MOST_DEPTH = 16
+"""The instructions in a row of which a condition is computed, at most."""
+
+
+class Decisions:
+    """What the writes of an image depend on, within a function."""
+
+    def __init__(self, image: Image) -> None:
+        self.image = image
+        self.block_of = {
+            pc: (number, k)
+            for number, function in enumerate(image.functions)
+            for k, block in enumerate(function.blocks)
+            for pc in (*(insn.pc for insn in block.insns), block.end.pc)
+        }
+        self.writers: dict[tuple[int, str], list[int]] = {}
+        for pc, i in enumerate(image.instructions):
+            for name in targets(i):
+                self.writers.setdefault((image.owner[pc], name), []).append(pc)
+
+    def is_undone(self, read: int, write: int, before: int, now: int) -> bool:
+        """Whether a thread would not write, or not this, had it read the present value.
+
+        Args:
+            read: the program counter of the read.
+            write: that of the write.
+            before: the bits of the value that was read.
+            now: those of the present value.
+        """
+        i, owner = self.image.instructions[write], self.image.owner[write]
+        made_of = self._loads_before(owner, i.operands[-1])
+        if ".cas." in i.op:
+            return bool(made_of - {read, write})
+        if read in made_of and i.op.partition(".")[0] in ("st", "atom"):
+            return True
+        conditions = [*self._conditions(write), *([i.guard[0]] if i.guard else [])]
+        if self.image.owner[read] != owner:
+            return False
+        taken = [[self._value(owner, x, read, v) for v in (before, now)] for x in conditions]
+        return any(None not in pair and pair[0] != pair[1] for pair in taken)
+
+    def _conditions(self, pc: int) -> Iterator[str]:
+        """The predicates of the branches that decide whether an instruction is executed."""
+        number, block = self.block_of.get(pc, (-1, -1))
+        blocks = self.image.functions[number].blocks if number >= 0 else []
+        after = [successors(b) for b in blocks]
+        meeting = meetings(after) if blocks else []
+        for k, b in enumerate(blocks):
+            i = self.image.instructions[b.end.pc] if b.end.kind == BRANCH else None
+            if i is not None and i.guard and block in decided(after, meeting, k):
+                yield i.guard[0]
+
+    def _loads_before(self, owner: int, name: str) -> set[int]:
+        """The loads and atomics whose values a register is computed from."""
+        work, known, found = [name], {name}, set[int]()
+        while work:
+            for pc in self.writers.get((owner, work.pop()), ()):
+                i = self.image.instructions[pc]
+                if is_load(i):
+                    found.add(pc)
+                    continue
+                new = set(sources(i)) - known
+                known |= new
+                work += new
+        return found
+
+    def _value(self, owner: int, name: str, read: int, value: int, depth: int = 0) -> int | None:
+        """What an operand is where a read gives a value; None where that is not known."""
+        if name[:1] not in "%$":
+            return _constant(name)
+        made = self.writers.get((owner, name), [])
+        if read in made and len(made) == 1:
+            return value
+        if len(made) != 1 or depth > MOST_DEPTH:
+            return None
+        i = self.image.instructions[made[0]]
+        inputs = [self._value(owner, x, read, value, depth + 1) for x in i.operands[1:]]
+        if i.guard is not None or any(x is None for x in inputs):
+            return None
+        return _computed(i, [x for x in inputs if x is not None])
+
+
+def _constant(text: str) -> int | None:
+    try:
+        return int(text.rstrip("Uu"), 0)
+    except ValueError:
+        return None
+
+
+def _as_type(x: int, kind: str) -> int:
+    """A number of so many bits, signed or not, as its type says."""
+    bits = 8 * TYPE_BYTES.get(kind, 8)
+    x &= (1 << bits) - 1
+    return x - (1 << bits) if kind[:1] == "s" and x >> (bits - 1) else x
+
+
+def _computed(i: Instruction, inputs: list[int]) -> int | None:
+    """The result of an instruction on integers or predicates; None where it is not known."""
+    head, *parts = i.op.split(".")
+    kind = parts[-1] if parts else ""
+    if head == "not" and kind == "pred":
+        return int(not inputs[0])
+    if head == "cvt" and len(parts) == 2 and kind[0] in "usb" and parts[0][0] in "usb":
+        return _as_type(_as_type(inputs[0], kind), parts[0])
+    if kind != "pred" and kind[:1] not in ("u", "s", "b"):
+        return None
+    values = [_as_type(x, kind) if kind != "pred" else x for x in inputs]
+    if head == "mov" and len(values) == 1:
+        return values[0]
+    if head == "setp" and len(parts) == 2 and len(values) == 2 and parts[0] in _COMPARE:
+        return int(_COMPARE[parts[0]](*values))
+    if head in _COMPUTE and len(values) == 2 and {"lo", "hi", "cc", "sat"}.isdisjoint(parts):
+        return int(_COMPUTE[head](*values))
+    return None

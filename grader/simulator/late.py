@@ -1,0 +1,228 @@
+"""Perform an access late: behind accesses that follow it in the program and that nothing orders.
+
+Where a thread pauses before an access that has been moved behind later ones, other threads see
+these without it: a store that becomes visible late, a load that gives what is written after what
+its thread does next. No order of blocks and warps and no old value shows that (2+2W, load
+buffering, S, and a read-modify-write of the value before a late store).
+
+Two accesses of a thread to different places may change places where the first is no acquire, the
+second no release, and neither depends on the other: causality order, as the PTX manual defines it,
+then differs between executions of both programs only for these two, and communication order never
+relates accesses to different places. So each outcome is one of the program as it was written. What
+depends on the access moves with it. A store may also pass an acquire-release fence if only loads
+follow: with sequentially consistent memory, all that synchronizes with the fence is after a later
+write of the thread, which the store precedes.
+
+Accesses move within a basic block. Whether two of them have the same place is known from the run
+(`overlaps`).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Container, Iterable, Iterator, Sequence
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from grader import dataclass
+from grader.simulator.core import bindings as c
+from grader.simulator.core.run import Machine, Raw
+from grader.simulator.decode.blocks import COMPUTES
+from grader.simulator.decode.dataflow import access_head, sources, targets
+from grader.simulator.decode.module import Image, decode
+from grader.simulator.decode.operands import address_or_none
+from grader.simulator.diagnose.races import ATOMIC, LATE, OTHER_ATOMIC, OTHER_STORE, STORE
+from grader.simulator.pauses import MOST_ALIKE, is_strong, strong_accesses
+from grader.simulator.ptx.model import TYPE_BYTES, Function, Instruction, Location
+
+MOST_PASSED = 64
+"""The instructions behind which an access moves, at most."""
+
+MOST_TRACED = 1 << 15
+"""The accesses of a run that is examined for overlaps, at most."""
+
+_CONSTANT = {"param", "const"}
+_UNORDERED = {"ld": {"acquire"}, "atom": {"acquire", "acq_rel"}, "red": {"acquire", "acq_rel"}}
+"""By access, the orders with which it must not move: what follows must stay behind it."""
+
+
+@dataclass(frozen=True)
+class Late:
+    """An access of a kernel's body that moves.
+
+    Attributes:
+        access: its index.
+        passed: that of the strong access that it moves behind.
+        order: the indices from `access` to `passed` in the new order.
+        late: how many of these, at the end, are the access and what depends on it.
+    """
+
+    access: int
+    passed: int
+    order: tuple[int, ...]
+    late: int
+
+    @property
+    def pause(self) -> int:
+        """The index of the access in the new body."""
+        return self.access + len(self.order) - self.late
+
+
+def late_accesses(f: Function, wanted: Container[int]) -> Iterator[Late]:
+    """The moves of strong accesses behind others, both of them in `wanted`."""
+    labels = set(f.labels.values())
+    for at, i in enumerate(f.body):
+        if at in wanted and _may_move(i):
+            yield from _Move(f, at, labels).all(wanted)
+
+
+def moved(machine: Machine, kernel: str, late: Late) -> Machine | None:
+    """The kernel with an access moved; None where decoding changes the places of instructions."""
+    module = machine.module
+    f = module.functions[kernel]
+    body = [*f.body]
+    body[late.access : late.passed + 1] = [f.body[k] for k in late.order]
+    functions = {**module.functions, kernel: replace(f, body=body)}
+    module = replace(module, functions=functions)
+    image = decode(module, kernel, machine.core.known)
+    same = [i.op for i in body] == image.ops[: len(body)]
+    return Machine(module, image) if same else None
+
+
+def overlaps(raw: Raw, late: Late) -> bool:
+    """Whether a thread accesses a place both late and by what the late access passed.
+
+    Args:
+        raw: a run of the moved code that was traced.
+        late: the move.
+    """
+    if raw.accesses is None or raw.traced > MOST_TRACED:
+        return True
+    first, last = late.pause, late.passed
+    rows = raw.accesses[(raw.accesses["pc"] >= late.access) & (raw.accesses["pc"] <= last)]
+    names = ("block", "thread", "space", "buffer", "at", "bytes", "pc")
+    bytes_of: dict[bool, set[tuple[int, ...]]] = {False: set(), True: set()}
+    for *place, at, size, pc in zip(*(rows[n].tolist() for n in names), strict=True):
+        bytes_of[pc >= first] |= {(*place, at + k) for k in range(size)}
+    return not bytes_of[False].isdisjoint(bytes_of[True])
+
+
+def _may_move(i: Instruction) -> bool:
+    head, parts = access_head(i), set(i.op.split("."))
+    moves = head in ("ld", "st", "atom", "red") and is_strong(i.op) and not parts & _CONSTANT
+    return moves and not parts & _UNORDERED.get(head, set()) and not {"volatile", "shared"} <= parts
+
+
+def may_be_late(image: Image) -> bool:
+    """Whether the threads of a kernel have several strong accesses, one of them a load or store."""
+    strong = [op for op in image.ops if access_head_of(op) and is_strong(op)]
+    return len(strong) > 1 and any(op[:2] in ("ld", "st") for op in strong)
+
+
+def access_head_of(op: str) -> str:
+    """The first part of an opcode of an access to memory, or ""."""
+    head = op.partition(".")[0]
+    return head if head in ("ld", "st", "atom", "red") else ""
+
+
+def some_moves(moves: Iterable[Late], image: Image, most: int) -> list[Late]:
+    """At most so many moves: those of one access alone first, and few of each line."""
+    known = Counter[tuple[Location, ...]]()
+    every = list(moves)
+    rank = dict[Late, tuple[bool, int]]()
+    for late in every:
+        lines = image.locations[late.access], image.locations[late.passed]
+        known[lines] += 1
+        rank[late] = known[lines] > MOST_ALIKE, late.late
+    return sorted(every, key=rank.__getitem__)[:most]
+
+
+def late_report(traces: Sequence[Raw], late: Late, image: Image) -> NDArray[np.void]:
+    """A report of an access that may be late, as the core makes them."""
+    every = (a for raw in traces for a in strong_accesses(raw, image))
+    a = next(a for a in every if a.pc == late.access)
+    space, _, buffer, at = a.place
+    report = np.zeros(1, c.REPORT)
+    values = {
+        "kind": c.OLD_VALUE, "pc": a.pc, "pc2": late.passed, "space": space, "buffer": buffer,
+        "address": at, "size": a.bytes, "count": 1, "block": a.thread[0], "thread": a.thread[1],
+        "block2": a.thread[0], "thread2": a.thread[1],
+    }  # fmt: skip
+    for name, value in values.items():
+        report[name] = value
+    own, other = (access_head_of(image.ops[pc]) for pc in (late.access, late.passed))
+    flags = STORE * (own != "ld") | ATOMIC * (own in ("atom", "red"))
+    flags |= OTHER_STORE * (other != "ld") | OTHER_ATOMIC * (other in ("atom", "red"))
+    report["flags"] = flags | LATE
+    return report
+
+
+class _Move:
+    """How far an access can move, and what moves with it."""
+
+    def __init__(self, f: Function, at: int, labels: Container[int]) -> None:
+        self.f, self.at, self.labels = f, at, labels
+        self.late = [at]
+        self.early = list[int]()
+        self.fenced = False
+
+    def all(self, wanted: Container[int]) -> Iterator[Late]:
+        """The nearest and the farthest move."""
+        found = list[Late]()
+        for k in range(self.at + 1, min(len(self.f.body), self.at + MOST_PASSED)):
+            if k in self.labels or not self.passes(k):
+                break
+            if self.early[-1:] == [k] and k in wanted and is_strong(self.f.body[k].op):
+                found.append(Late(self.at, k, (*self.early, *self.late), len(self.late)))
+        yield from dict.fromkeys((*found[:1], *found[-1:]))
+
+    def passes(self, k: int) -> bool:
+        """Add an instruction to those that stay, or that move too; False where neither may be."""
+        i = self.f.body[k]
+        head, parts = i.op.partition(".")[0], set(i.op.split("."))
+        if head == "fence":
+            self.fenced = True
+            first = self.f.body[self.at].op
+            stays = i.op.startswith("fence.acq_rel.") and first.startswith("st.")
+            self.early.append(k)
+            return stays and len(self.late) == 1
+        accesses = access_head(i) in ("ld", "st", "atom", "red") and not parts & _CONSTANT
+        computes = head in COMPUTES or head == "mov" or (head == "ld" and bool(parts & _CONSTANT))
+        clock = any(x.startswith(("%clock", "%globaltimer")) for x in i.operands)
+        if not (accesses or computes) or clock or (accesses and parts & {"release", "acq_rel"}):
+            return False
+        if any(self.depends(i, self.f.body[m], accesses) for m in self.late):
+            self.late.append(k)
+            return not (accesses and (parts & {"acquire"} or self.fenced))
+        self.early.append(k)
+        return not (accesses and self.fenced and head != "ld")
+
+    def depends(self, i: Instruction, on: Instruction, accesses: bool) -> bool:
+        """Whether an instruction must stay behind another one, as far as the code tells."""
+        if not set(targets(on)).isdisjoint(_read(i)):
+            return True
+        if not set(targets(i)).isdisjoint((*targets(on), *_read(on))):
+            return True
+        return accesses and _same_place(i, on)
+
+
+def _read(i: Instruction) -> tuple[str, ...]:
+    return (*sources(i), i.guard[0]) if i.guard else sources(i)
+
+
+def _same_place(a: Instruction, b: Instruction) -> bool:
+    """Whether two accesses overlap at one address register; False where they have others."""
+    (base, first), (other, then) = map(_address, (a, b))
+    return bool(base) and base == other and first < then + _size(b) and then < first + _size(a)
+
+
+def _address(i: Instruction) -> tuple[str, int]:
+    return address_or_none(next((x for x in i.operands if x.startswith("[")), ""))
+
+
+def _size(i: Instruction) -> int:
+    parts = i.op.split(".")
+    count = next((int(p[1:]) for p in parts if p in ("v2", "v4", "v8")), 1)
+    return count * TYPE_BYTES.get(parts[-1], 8)

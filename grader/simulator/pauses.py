@@ -1,0 +1,281 @@
+"""Read from a trace of strong accesses where another thread's write between two accesses matters.
+
+A thread reads a place and then writes it: it checks a flag and sets it, counts in two steps, takes
+the first element of a list. Where another thread writes the place in between, the thread acts on
+what is no longer so. The usual order seldom shows that: `writes_after_reads` gives the writes
+before which a thread must pause for it, and `interruption` says whether, in a run with a pause,
+another thread did write in between.
+
+A compare-and-swap that fails writes nothing, an atomic whose result is used tells what was there,
+and a thread that reads the place again knows it: what correct lock-free code does is no
+interruption.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from math import prod
+
+import numpy as np
+from numpy.typing import NDArray
+
+from grader import dataclass
+from grader.launch import Launch
+from grader.simulator.core import bindings as c
+from grader.simulator.core.run import Raw
+from grader.simulator.decisions import Decisions
+from grader.simulator.decode.dataflow import sources
+from grader.simulator.decode.memory import SHARED
+from grader.simulator.decode.module import Image
+from grader.simulator.diagnose.races import (
+    ACROSS_BLOCKS,
+    ATOMIC,
+    OTHER_ATOMIC,
+    OTHER_STORE,
+    RESTORED,
+    STORE,
+)
+from grader.simulator.ptx.model import Instruction, Location
+
+MOST_TRACED = 1 << 14
+"""The strong accesses of a launch that is examined, at most."""
+
+MOST_ALIKE = 2
+"""The accesses of one line that are tried, at most. What the first shows may be right by chance."""
+
+MOST_SEEDS = 256
+"""The orders among which one is looked for."""
+
+LANES, _WORD = 32, (1 << 64) - 1
+_STRONG = frozenset(("volatile", "relaxed", "acquire", "release", "mmio"))
+_MAY_KEEP = frozenset(("cas", "min", "max", "inc", "dec"))
+_CLOCKS = ("%clock", "%globaltimer")
+
+Thread = tuple[int, int]
+"""The numbers of a block and of a thread in it."""
+
+Place = tuple[int, int, int, int]
+"""A state space, a block or 0, a buffer, and an offset."""
+
+
+@dataclass(frozen=True)
+class Access:
+    """A strong access of a trace: who accesses what, by which instruction.
+
+    `reads` and `changes`: it gives its thread the value that stays, or changes it. `overwrites`: it
+    writes whatever is there now, or is a compare-and-swap that found what it expected. `value`:
+    what was there before.
+    """
+
+    thread: Thread
+    place: Place
+    pc: int
+    bytes: int
+    value: int
+    reads: bool
+    changes: bool
+    overwrites: bool
+
+
+def strong_accesses(raw: Raw, image: Image) -> Iterator[Access]:
+    """The accesses of a run that was traced with `only_strong`; none where there are too many."""
+    if raw.accesses is None or raw.traced > MOST_TRACED:
+        return
+    heads, blind = [op.partition(".")[0] for op in image.ops], _blind_writes(image)
+    names = ("block", "thread", "pc", "space", "buffer", "at", "bytes", "value", "event")
+    rows = zip(*(raw.accesses[n].tolist() for n in names), strict=True)
+    for block, thread, pc, space, buffer, at, size, value, event in rows:
+        place = space, block if space == SHARED else 0, buffer, at
+        changes = heads[pc] != "ld" and event != c.UNCHANGED
+        reads = not changes and heads[pc] in ("ld", "atom")
+        overwrites = blind[pc] and (changes or ".cas." not in image.ops[pc])
+        yield Access((block, thread), place, pc, size, value, reads, changes, overwrites)
+
+
+_KEEPS = {"add": "0", "or": "0", "xor": "0", "and": "-1"}
+"""Atomics that change nothing with such an operand: they read a place."""
+
+
+def acts_on_reads(image: Image) -> bool:
+    """Whether threads read places by strong loads or atomics, and also overwrite some.
+
+    Not so where they read clocks, as a wait for a limited time does: a pause takes time.
+    """
+    writes = _blind_writes(image)
+    return (
+        any(writes[pc] and is_strong(op) for pc, op in enumerate(image.ops))
+        and any(
+            _reads_alone(i) and not (writes[pc] and ".cas." not in i.op)
+            for pc, i in enumerate(image.instructions)
+        )
+        and not any(x.startswith(_CLOCKS) for i in image.instructions for x in i.operands)
+    )
+
+
+def is_strong(op: str) -> bool:
+    """Whether an access is an atomic, volatile, or has a memory order."""
+    head, *parts = op.split(".")
+    return head in ("atom", "red") or not _STRONG.isdisjoint(parts)
+
+
+def _reads_alone(i: Instruction) -> bool:
+    """Whether an instruction may read a place without changing it."""
+    head, *parts = i.op.split(".")
+    if head != "atom":
+        return head == "ld" and not _STRONG.isdisjoint(parts)
+    if not _MAY_KEEP.isdisjoint(parts):
+        return True
+    return any(i.operands[-1] == value for name, value in _KEEPS.items() if name in parts)
+
+
+def _blind_writes(image: Image) -> list[bool]:
+    """By program counter, whether the value that a write replaces is not used, or is expected."""
+    used = {name for i in image.instructions for name in sources(i)}
+    used |= {i.guard[0] for i in image.instructions if i.guard}
+    return [
+        head in ("st", "red") or (head == "atom" and (".cas." in i.op or i.operands[0] not in used))
+        for i in image.instructions
+        for head in (i.op.partition(".")[0],)
+    ]
+
+
+def writes_after_reads(traces: Sequence[Raw], image: Image) -> list[int]:
+    """The writes of places that their threads read before, where other threads may write too.
+
+    These are threads that change the place, or that execute such a read of it themselves.
+    """
+    return sorted({pc for raw in traces for pc in _writes_after_reads(raw, image)})
+
+
+def _writes_after_reads(raw: Raw, image: Image) -> Iterator[int]:
+    known: dict[tuple[Thread, Place], int] = {}
+    pairs: dict[tuple[int, int], set[tuple[Thread, Place]]] = {}
+    users: dict[tuple[Place, int], set[Thread]] = {}
+    changers: dict[Place, set[Thread]] = {}
+    for a in strong_accesses(raw, image):
+        key = a.thread, a.place
+        changers.setdefault(a.place, set()).update({a.thread} if a.changes else ())
+        if a.overwrites and key in known:
+            pairs.setdefault((known[key], a.pc), set()).add(key)
+        if a.reads and not a.overwrites:
+            known[key] = a.pc
+            users.setdefault((a.place, a.pc), set()).add(a.thread)
+        else:
+            known.pop(key, None)
+    for (read, write), keys in pairs.items():
+        if any((users[p, read] | changers[p]) - {thread} for thread, p in keys):
+            yield write
+
+
+def contended(traces: Sequence[Raw], image: Image) -> list[int]:
+    """The accesses of places that several threads access and one changes.
+
+    None where there is one such place alone: all threads see the same values of it.
+    """
+    found: dict[int, set[Place]] = {}
+    for raw in traces:
+        users: dict[Place, set[Thread]] = {}
+        places: dict[int, set[Place]] = {}
+        changed = set[Place]()
+        for a in strong_accesses(raw, image):
+            users.setdefault(a.place, set()).add(a.thread)
+            places.setdefault(a.pc, set()).add(a.place)
+            changed |= {a.place} if a.changes else set()
+        for pc, where in places.items():
+            found.setdefault(pc, set()).update(p for p in where & changed if len(users[p]) > 1)
+    several = len(set().union(*found.values())) > 1
+    return sorted(pc for pc, where in found.items() if where and several)
+
+
+def some_of(pcs: Sequence[int], image: Image, most: int) -> list[int]:
+    """At most so many instructions, few of each line first: an unrolled loop has many."""
+    known = Counter[Location]()
+    rank = {}
+    for pc in pcs:
+        known[image.locations[pc]] += 1
+        rank[pc] = known[image.locations[pc]] > MOST_ALIKE
+    return sorted(sorted(pcs, key=rank.__getitem__)[:most])
+
+
+def order_for(traces: Sequence[Raw], image: Image, pc: int, launch: Launch) -> int:
+    """The order in which the first thread that executes an instruction runs before all others.
+
+    It is 0, the usual one of the first trace, where that is so there; also where none of some
+    orders is one.
+    """
+    first = next(strong_accesses(traces[0], image), None)
+    own = next((a for raw in traces for a in strong_accesses(raw, image) if a.pc == pc), first)
+    if first is None or own is None or own.thread == first.thread:
+        return 0
+    block, warp = own.thread[0], own.thread[1] // LANES
+    blocks, warps = prod(launch.grid), -(-prod(launch.block) // LANES)
+    return next(
+        (
+            s
+            for s in range(1, MOST_SEEDS)
+            if _first_of(blocks, _mixed(s, 0, 0)) == block
+            and _first_of(warps, _mixed(s, block, 1)) == warp
+        ),
+        0,
+    )
+
+
+def _mixed(a: int, b: int, c: int) -> int:
+    """The hash of the core (machine/block.c) that makes an order of a schedule's number."""
+    x = ((((a << 32 | b) + 1) * 0x9E3779B97F4A7C15) + c) & _WORD
+    x = ((x ^ x >> 30) * 0xBF58476D1CE4E5B9) & _WORD
+    x = ((x ^ x >> 27) * 0x94D049BB133111EB) & _WORD
+    return x >> 32
+
+
+def _first_of(count: int, r: int) -> int:
+    """Which of so many blocks or warps runs first, by the hash of an order."""
+    return (count - 1 + r // 2 % count if r & 1 else r // 2) % count
+
+
+def interruption(raw: Raw, image: Image) -> NDArray[np.void] | None:
+    """The report of the first write that another thread's write makes wrong; None without one.
+
+    The other one comes between it and its thread's read of the place that it depends on.
+    """
+    last: dict[Place, Access] = {}
+    known: dict[tuple[Thread, Place], tuple[Access, Access | None]] = {}
+    decisions = Decisions(image)
+    for a in strong_accesses(raw, image):
+        key = a.thread, a.place
+        other = last.get(a.place)
+        read, newest = known.get(key, (a, other))
+        between = other if a.overwrites and newest is not other else None
+        if (
+            between is not None
+            and between.thread != a.thread
+            and decisions.is_undone(read.pc, a.pc, read.value, a.value)
+        ):
+            return _report(a, between, image)
+        if a.reads and not a.overwrites:
+            known[key] = a, other
+        else:
+            known.pop(key, None)
+        if a.changes:
+            last[a.place] = a
+    return None
+
+
+def _report(a: Access, other: Access, image: Image) -> NDArray[np.void]:
+    """A report of a lost update, as the core makes them."""
+    space, _, buffer, at = a.place
+    own, others = (image.ops[x.pc].partition(".")[0] != "st" for x in (a, other))
+    flags = STORE | OTHER_STORE | ATOMIC * own | OTHER_ATOMIC * others
+    flags |= ACROSS_BLOCKS * (a.thread[0] != other.thread[0])
+    flags |= RESTORED * (".cas." in image.ops[a.pc])
+    report = np.zeros(1, c.REPORT)
+    values = {
+        "kind": c.LOST_UPDATE, "flags": flags, "pc": a.pc, "pc2": other.pc, "space": space,
+        "buffer": buffer, "address": at, "size": a.bytes, "count": 1,
+        "block": a.thread[0], "thread": a.thread[1],
+        "block2": other.thread[0], "thread2": other.thread[1],
+    }  # fmt: skip
+    for name, value in values.items():
+        report[name] = value
+    return report

@@ -1,0 +1,7 @@
+// launch: {"kernel": "k", "grid": [3, 1, 1], "block": [1, 1, 1], "shared": 0, "args": [["int32", 1, "zero"], ["int32", 1, "zero"]]}
+// expect: lost-update error line 5 variable shown
+extern "C" __global__ void k(volatile int *shown, int *written) {
+  int was = *shown;
+  if (was < 3) *shown = 3;
+  if (was < 3) atomicAdd(written, 1);
+}
