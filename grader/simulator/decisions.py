@@ -18,7 +18,8 @@ from grader.simulator.decode.blocks import successors
 from grader.simulator.decode.control_flow import BRANCH
 from grader.simulator.decode.dataflow import sources, targets
 from grader.simulator.decode.module import Image
-from grader.simulator.diagnose.consequences import decided, is_load, meetings
+from grader.simulator.diagnose.branching import decided, meetings
+from grader.simulator.diagnose.consequences import is_load
 from grader.simulator.ptx.model import TYPE_BYTES, Instruction
 
 _Operation = Callable[[int, int], int]
