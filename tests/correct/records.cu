@@ -2,6 +2,7 @@
 
 #include <cuda_fp16.h>
 #include <cuda_bf16.h>
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
 
@@ -158,3 +159,25 @@ extern "C" __global__ void bf16_pair(float *y) {
   y[63 - threadIdx.x] = __bfloat162float(s[63 - threadIdx.x].x);
 }
 
+
+// The object around a member, by the member's offset, which is a constant.
+struct Linked { int value; struct { void *next; } link; };
+static_assert(offsetof(Linked, link) == 8);
+// kernel object_of_member grid 1 block 32
+// out y int32 = 3 * np.arange(32) + 3
+extern "C" __global__ void object_of_member(int *y) {
+  Linked all[3];
+  void *head = nullptr;
+  for (int k = 0; k < 3; ++k) {
+    all[k].value = threadIdx.x + k;
+    all[k].link.next = head;
+    head = &all[k].link;
+  }
+  int sum = 0;
+  while (head != nullptr) {
+    auto *object = reinterpret_cast<Linked *>(static_cast<char *>(head) - offsetof(Linked, link));
+    sum += object->value;
+    head = object->link.next;
+  }
+  y[threadIdx.x] = sum;
+}
