@@ -93,6 +93,15 @@ FOLLOWED = {
         0,
     ),
     "a part as an address": ("ld.v2.u64 {%rd5, %rd6}, [%rd1]; st.u64 [%rd5], %rd6;", 0),
+    "a variable in the frame": ("ld.u32 %r1, [%rd1]; st.u32 [%SP+4], %r1;", 0),
+    "a variable in the frame that is set twice": (
+        "ld.f32 %f1, [%rd1]; mov.f32 %f2, %f1; st.f32 [%SP+4], %f2; st.f32 [%SP+4], %f3;",
+        1,
+    ),
+    "a variable that a pointer leads to": (
+        "ld.u64 %rd5, [%rd3]; ld.u32 %r1, [%rd1]; st.u32 [%rd5], %r1;",
+        1,
+    ),
     "a loop that copies": (
         "bra.uni L;\nL: ld.u32 %r1, [%rd1]; st.u32 [%rd2], %r1; setp.eq.s32 %p1, %r4, 1;"
         "@%p1 bra L;\nbra.uni M;\nM:",

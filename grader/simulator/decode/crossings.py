@@ -109,7 +109,7 @@ class _Flow:
         self.undefined = maybe_undefined(f)
         local = LocalAccesses(f) if use.has_locals else None
         none: frozenset[int] = frozenset()
-        loads, copied = moving_loads(f) if use.follows or local else (none, none)
+        loads, copied = moving_loads(f)[:2] if use.follows or local else (none, none)
         from_memory = copied | (loads if use.follows else none)
         self.in_memory = local.loaded if local else frozenset()
         self.in_memory |= {n for i in f.body if id(i) in from_memory for n in targets(i)}

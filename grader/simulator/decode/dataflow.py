@@ -318,7 +318,7 @@ class LocalAccesses:
 
     def __init__(self, f: Function) -> None:
         self.names = {v.name for v in f.variables if v.space == "local"}
-        self.pointers = _pointers(f, self.names)
+        self.pointers = local_pointers(f, self.names)
         self.uniform = _uniform(f, self.names)
         accesses = [i for i in f.body if self._may_access(i)]
         self.accesses = frozenset(map(id, accesses))
@@ -336,8 +336,11 @@ class LocalAccesses:
         return space == GENERIC and (base in self.pointers or base in self.names)
 
 
-def _pointers(f: Function, names: set[str]) -> set[str]:
-    """The 64-bit registers that may hold the address of a local variable."""
+def local_pointers(f: Function, names: set[str]) -> set[str]:
+    """The 64-bit registers that may hold the address of a local variable.
+
+    It is one of the `names`, or the address comes from memory, a caller or a callee.
+    """
     wide = {name for name, kind in f.registers.items() if TYPE_BYTES[kind] == 8}
     pointers: set[str] = set()
     derived: dict[str, set[str]] = {}

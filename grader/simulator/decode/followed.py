@@ -13,7 +13,14 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
 
-from grader.simulator.decode.dataflow import BRANCHES, WHOLE, copies_value, sources, targets
+from grader.simulator.decode.dataflow import (
+    BRANCHES,
+    WHOLE,
+    copies_value,
+    local_pointers,
+    sources,
+    targets,
+)
 from grader.simulator.decode.instructions import types_of
 from grader.simulator.decode.memory import CONST, LOCAL, PARAM, space_of
 from grader.simulator.decode.operands import address_or_none, vector
@@ -70,27 +77,31 @@ def followed_loads(f: Function) -> frozenset[int]:
 
     Their value is stored or masked and not used otherwise. They load a bit field with its
     neighbors, or are one of several loads that copy a struct or vector. Or the value goes to a
-    variable that has another value on another path, and may be discarded there.
+    variable that has another value on another path, and may be discarded there: to a register, a
+    place in the stack frame that is stored twice, or what a pointer or reference leads to.
     """
     return moving_loads(f)[0]
 
 
-def moving_loads(f: Function) -> tuple[frozenset[int], frozenset[int]]:
-    """The loads that are followed, and those that copy one integer, by id.
+def moving_loads(f: Function) -> tuple[frozenset[int], frozenset[int], frozenset[int]]:
+    """The loads that are followed, those that copy one integer, and some of the first, by id.
 
     The integer may be a struct of bit fields. Memory that was never written must not be read so. Of
     a word that was written in part, only a use of the other bits is a mistake.
+    What the last ones load, a pointer leads to a variable for, which may be in any memory: of a
+    value of which bytes were never written, there must be none that were.
     """
     uses: dict[str, list[Instruction]] = defaultdict(list)
     for i in f.body:
         for name in dict.fromkeys([*sources(i), *([i.guard[0]] if i.guard else [])]):
             uses[name].append(i)
     groups: dict[Key, list[Instruction]] = defaultdict(list)
-    followed: set[int] = set()
+    followed, by_pointer = set[int](), set[int]()
     written = Counter(name for i in f.body for name in targets(i))
+    variables = _Variables(f)
     for key, i in _memory_accesses(f, "ld"):
         users = list(_users(uses, vector(i.operands[0])))
-        if any(_chooses(u, written) for u, _ in users):
+        if any(_chooses(u, written) for u, is_store in users if not is_store):
             followed.add(id(i))
             continue
         if not all(passes_on(u) or is_store for u, is_store in users):
@@ -100,6 +111,11 @@ def moving_loads(f: Function) -> tuple[frozenset[int], frozenset[int]]:
             followed.add(id(i))
         elif users:
             groups[key].append(i)
+        stores = [u for u, is_store in users if is_store]
+        if any(map(variables.stored_twice, stores)):
+            followed.add(id(i))
+        elif any(map(variables.by_pointer, stores)):
+            by_pointer.add(id(i))
     copied: set[int] = set()
     loops = _copying_loops(f) if groups else frozenset()
     for key, members in groups.items():
@@ -107,13 +123,46 @@ def moving_loads(f: Function) -> tuple[frozenset[int], frozenset[int]]:
             followed.update(map(id, members))
         elif not members[0].op.split(".")[-1].startswith(("f", "bf")):
             copied.add(id(members[0]))
-    return frozenset(followed), frozenset(copied)
+    by_pointer -= followed
+    followed |= by_pointer
+    return frozenset(followed), frozenset(copied - followed), frozenset(by_pointer)
 
 
 def _chooses(i: Instruction, written: Mapping[str, int]) -> bool:
     """Whether an instruction selects a value, or moves it to where another one may be instead."""
     head = i.op.split(".")[0]
     return head == "selp" or (head == "mov" and any(written[name] > 1 for name in targets(i)))
+
+
+class _Variables:
+    """The variables in memory that have another value on another path, as far as is known."""
+
+    def __init__(self, f: Function) -> None:
+        self.f = f
+        self.stored = Counter(i.operands[0] for i in f.body if _is_in_frame(i))
+        self.pointers: set[str] | None = None
+
+    def stored_twice(self, store: Instruction) -> bool:
+        """Whether a store is to a place in the stack frame that another one stores to as well."""
+        return _is_in_frame(store) and self.stored[store.operands[0]] > 1
+
+    def by_pointer(self, store: Instruction) -> bool:
+        """Whether a pointer or reference leads to the variable, which may be the caller's.
+
+        A library's function that stores so, as an assignment does, is no use of its own: what it
+        loads counts as read.
+        """
+        if _is_in_frame(store) or store.library or self.f.library:
+            return False
+        if self.pointers is None:
+            self.pointers = local_pointers(self.f, set())
+        return address_or_none(store.operands[0])[0] in self.pointers
+
+
+def _is_in_frame(i: Instruction) -> bool:
+    """Whether an instruction stores to a place in the stack frame."""
+    where = i.operands[0] if i.op.startswith("st.") and i.operands else ""
+    return address_or_none(where)[0] in ("%SP", "%SPL")
 
 
 def drop_dead_elements(f: Function) -> None:

@@ -70,9 +70,10 @@ begins at an odd multiple of 8, any other at an even one."""
 _LIBRARY, _IN_PART, _OWN = 1, 2, 4
 """The flags of a check: code of a library; values that are defined in part are only copied; the
 register is a variable of a library. The last one is also a flag of what is handed over."""
-_SHARED_ADDRESS, _ANY_MEMORY, _IS_WRITTEN, _BY_LIBRARY = 1, 2, 4, 8
+_SHARED_ADDRESS, _ANY_MEMORY, _IS_WRITTEN, _BY_LIBRARY, _WHOLE = 1, 2, 4, 8, 16
 """The flags of a load: an address that all lanes share; shared and global memory are looked at, of
-which another watcher has found that it was written; code of a library."""
+which another watcher has found that it was written; code of a library; a value must not have bytes
+that were written and others that never were."""
 
 
 def make_shadows(
@@ -122,7 +123,8 @@ class Shadows:
         self.accesses = local.accesses if local else frozenset()
         self.uniform = local.uniform if local else frozenset()
         self.follows = follows = use.follows
-        followed, copied = moving_loads(f) if follows or local else (frozenset(), frozenset())
+        found = moving_loads(f) if follows or local else (frozenset[int](),) * 3
+        followed, copied, self.by_pointer = found
         self.followed, self.copied_words = followed if follows else frozenset(), copied
         in_memory = local.loaded if local else frozenset()
         self.from_memory = self.followed | self.copied_words
@@ -350,6 +352,7 @@ class Shadows:
             insn.flag |= _ANY_MEMORY * (id(i) in self.from_memory)
             insn.flag |= _IS_WRITTEN * (id(i) in self.copied_words)
             insn.flag |= _BY_LIBRARY * (i.library or self.library)
+            insn.flag |= _WHOLE * (id(i) in self.by_pointer)
             yield insn
 
     def handed_over(self, i: Instruction) -> Iterator[Insn]:

@@ -15,7 +15,6 @@ A store is never made up: findings of stores with stores are kept.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
@@ -116,36 +115,45 @@ class Confirmation:
         """Whether the value of a load may have no effect; `copied`: other than to be stored."""
         if pc not in self.blocks:
             return True
-        start, users = self.blocks[pc], self._certain_users(pc, stores=not copied)
-        return not any(self._always_follows(start, user) for user in users)
+        readers, used = self._readers_of_value(pc, copied=copied)
+        before = -1
+        while before != len(used) and pc not in used:
+            before = len(used)
+            for at, users in reversed(readers.items()):
+                if at not in used and self._always_leads(at, used & users):
+                    used.add(at)
+        return pc not in used
 
-    def _certain_users(self, pc: int, *, stores: bool) -> Iterator[int]:
-        """The instructions that a value reaches unchosen and that have an effect.
+    def _readers_of_value(
+        self, pc: int, *, copied: bool
+    ) -> tuple[dict[int, frozenset[int]], set[int]]:
+        """Who reads what a load loads, and what is computed from it, unchosen.
 
-        A value that is only copied to memory is used there if `stores`.
+        Returns, for the load and each instruction whose result has that value, those that read it
+        there; and of all these the ones that have an effect.
         """
-        loaded = set(targets(self.image.instructions[pc]))
-        readers = self.readers_of(self.image.owner[pc])
-        work, visited = list(targets(self.image.instructions[pc])), set()
+        readers: dict[int, frozenset[int]] = {}
+        work, effects = [(pc, copied)], set[int]()
         while work:
-            name = work.pop()
-            for user in readers.get(name, ()):
-                if user in visited:
-                    continue
-                visited.add(user)
-                i = self.image.instructions[user]
-                head = i.op.split(".")[0]
-                if head == "st" and not stores and name in loaded:
-                    continue
-                if i.guard is not None and i.guard[0] == name:
-                    yield user
-                elif i.guard is not None or _only_passes(i):
-                    continue
-                elif head in _USING:
-                    yield user
-                elif head not in _CHOOSING:
-                    work += targets(i)
-                    loaded |= set(targets(i)) if head == "mov" and name in loaded else set()
+            at, copied = work.pop()
+            users = set[int]()
+            for name in targets(self.image.instructions[at]):
+                for user in self.readers_of(self.image.owner[pc]).get(name, ()):
+                    i = self.image.instructions[user]
+                    head = i.op.split(".")[0]
+                    guards = i.guard is not None and i.guard[0] == name
+                    if not guards and (i.guard is not None or _only_passes(i)):
+                        continue
+                    if guards or (head in _USING and not (head == "st" and copied)):
+                        effects.add(user)
+                    elif head in _USING or head in _CHOOSING:
+                        continue
+                    elif user not in readers:
+                        readers[user] = frozenset()
+                        work.append((user, copied and head == "mov"))
+                    users.add(user)
+            readers[at] = frozenset(users)
+        return readers, effects
 
     def reaches(self, load: int, store: int) -> bool:
         """Whether a store stores a value that is computed from what a load loads."""
@@ -177,18 +185,19 @@ class Confirmation:
             self.readers[owner] = by_name
         return self.readers[owner]
 
-    def _always_follows(self, start: tuple[int, int], pc: int) -> bool:
-        """Whether every way from a block to the end of its function leads to an instruction."""
-        if pc not in self.blocks or self.blocks[pc][0] != start[0]:
-            return False
-        number, then = self.blocks[pc]
-        if then == start[1]:
+    def _always_leads(self, pc: int, others: set[int]) -> bool:
+        """Whether every way from an instruction to the end of its function leads to another one."""
+        number, start = self.blocks[pc]
+        places = [(*self.blocks[other], other) for other in others if other in self.blocks]
+        if any(n == number and k == start and other > pc for n, k, other in places):
             return True
+        then = {k for n, k, _ in places if n == number}
+        if not then:
+            return False
         after = [successors(block) for block in self.image.functions[number].blocks]
         ends = {k for k, follow in enumerate(after) if not follow}
-        without = [[k for k in follow if k != then] for follow in after]
-        reached = {start[1], *reachable(without, start[1])}
-        return not reached & ends
+        without = [[k for k in follow if k not in then] for follow in after]
+        return ends.isdisjoint(reachable(without, start))
 
 
 def _only_passes(i: Instruction) -> bool:

@@ -370,6 +370,11 @@ static bool unwritten(const Warp *w, const Region *r, u32 at) {
   return r->space == SHARED ? shadow_of(w->cta)->wrote[at >> n->shared_shift] == 0
                             : r->buffer->hot[at >> n->global_shift] == HOT_UNINIT;
 }
+static bool has_unwritten(const Warp *w, const Region *r, u32 offset, u32 bytes) {
+  bool any = false;
+  for (u32 k = 0; k < bytes; k++) any |= unwritten(w, r, offset + k);
+  return any;
+}
 static u64 memory_bits(const Warp *w, const Region *r, u32 offset, u32 bytes, bool written) {
   u64 have = 0;
   const u8 *missing = missing_in(w, r);
@@ -414,12 +419,25 @@ static bool is_of_library(const Warp *w, const Insn *i, u32 at, u32 number) {
 
 static u32 number_of(const Warp *w, const Insn *i, u32 l) { return i->mode == 8 ? variable_of(SRC(u64, i->a)[l]) : 0; }
 
+/* Reports the read of shared or global memory that a missing value comes from. */
+static void report_origin(Warp *w, u32 from, u32 missing) {
+  const Origin *o = &undefined_of(w)->origin[from & ~FROM_MEMORY];
+  for (; missing; missing &= missing - 1) {
+    u32 l = first_lane(missing), granule = o->offset[l] >> w->launch->shared_shift;
+    if (o->space == SHARED) log_uninit(w->cta, granule, thread_of(w, l), o->pc);
+    report(w->worker, (Report){.kind = UNINIT, .pc = o->pc, .space = o->space, .buffer = o->buffer,
+                               .block = w->cta->number, .thread = thread_of(w, l), .size = o->size,
+                               .address = o->offset[l], .count = 1});
+  }
+}
+
 /* Before a load: d: the shadow of the register that it loads; flag: 1 where all lanes share an address, 2 where
- * shared and global memory are looked at too, 4 where another watcher has found it written, 8 in a library. */
+ * shared and global memory are looked at too, 4 where another watcher has found it written, 8 in a library, 16
+ * where no bytes may have been written when others never were. */
 void ptx_shadow_load(Warp *w, const Insn *i) {
   Places p = places_of(w, i);
   const Defined *d = defined_of(w);
-  u32 from = 0;
+  u32 from = 0, in_part = 0;
   u64 have[LANES];
   if (!p.lanes && i->flag & 4 && !undefined_of(w)->any) {
     *DST(u32, i->d) |= w->mask;
@@ -441,9 +459,11 @@ void ptx_shadow_load(Warp *w, const Insn *i) {
     } else if (i->flag & 2 && w->lane[l] && memory_at(w, i, l, &r, &offset)) {
       have[l] = memory_bits(w, &r, offset, i->size, i->flag & 4);
       if (have[l] != mask_of(i->size)) note_origin(w, i, l, &r, offset, &from);
+      if (i->flag & 16 && have[l] && has_unwritten(w, &r, offset, i->size)) in_part |= 1u << l;
     }
   }
-  for (u32 l = 0; l < LANES; l++) have[l] |= ~mask_of(i->size); /* the extension of a short value */
+  if (from & FROM_MEMORY) report_origin(w, from, in_part);
+  for (u32 l = 0; l < LANES; l++) have[l] |= in_part >> l & 1 ? ALL_BITS : ~mask_of(i->size); /* the extension of a short value */
   set_bits(w, i->d, w->mask, have, i->width, from);
 }
 
@@ -536,18 +556,6 @@ static bool in_library(const Warp *w, const Insn *i) {
   for (const Frame *f = &w->frame[w->top]; f->parent != NO_FRAME; f = &w->frame[f->parent])
     if (w->launch->call[f->call].library) return true;
   return false;
-}
-
-/* The read of shared or global memory that a missing value comes from. */
-static void report_origin(Warp *w, u32 from, u32 missing) {
-  const Origin *o = &undefined_of(w)->origin[from & ~FROM_MEMORY];
-  for (; missing; missing &= missing - 1) {
-    u32 l = first_lane(missing), granule = o->offset[l] >> w->launch->shared_shift;
-    if (o->space == SHARED) log_uninit(w->cta, granule, thread_of(w, l), o->pc);
-    report(w->worker, (Report){.kind = UNINIT, .pc = o->pc, .space = o->space, .buffer = o->buffer,
-                               .block = w->cta->number, .thread = thread_of(w, l), .size = o->size,
-                               .address = o->offset[l], .count = 1});
-  }
 }
 
 /* Before a use. a: the shadow; b: the number of the use; c: a store's address when mode; flag: 1 in library
