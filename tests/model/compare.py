@@ -115,7 +115,7 @@ class Memory:
         """Perform a write; return whether it writes: a compare-and-swap may fail."""
         space, first = at
         places = [(space, first + k) for k in range(size)]
-        old = int.from_bytes(bytes(self.bytes.get(p, FIRST[p[0][0]]) for p in places), "little")
+        old = int.from_bytes(bytes(self.bytes.get(p, FIRST[p[0][0]]) for p in places), "little")  # type: ignore[index]
         value = 1 if operands[-1].startswith("%") else int(operands[-1])
         parts = op.split(".")
         if "cas" in parts and old != int(operands[-2]):

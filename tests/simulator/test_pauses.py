@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from grader.compile.source import compile_source
-from grader.launch import Array, Launch
+from grader.launch import Array, Finding, Launch
 from grader.simulator.core.run import Limits, Machine, Raw
 from grader.simulator.late import late_accesses, moved
 from grader.simulator.pauses import order_for, strong_accesses, writes_after_reads
@@ -39,7 +39,8 @@ PROGRAM = compile_source(SOURCE, "pauses.cu")
 def machine(kernel: str) -> Machine:
     symbol = next(k for k in PROGRAM.kernels if k.name == kernel)
     variants = decode_variants(PROGRAM, symbol, {})
-    return variants[-1].machine  # type: ignore[union-attr]
+    assert not isinstance(variants, Finding)
+    return variants[-1].machine
 
 
 def launch(kernel: str) -> Launch:
