@@ -1,4 +1,4 @@
-"""Loops with barriers that wait for others: one that nobody ends is a deadlock, and no other is."""
+"""Loops that wait for others: one that nobody ends is a deadlock, no other is; looks are few."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from grader.launch import Array, Launch
+from grader.simulator.core.run import Limits, Machine, Raw
 from grader.simulator.simulate import simulate
 from tests.fuzz.corpus import read
 from tests.simulator.test_endless import compiled, timeouts
@@ -79,3 +80,47 @@ def test_a_poll_that_ends_late_is_no_deadlock(name: str) -> None:
     assert timeouts(trace) == []
     assert trace.ended, trace.findings
     assert set(trace.outputs[0][:64].tolist()) == {result}
+
+
+TAKEN = {
+    "tickets": "unsigned mine = atomicAdd(&a[0], 1); while (atomicAdd(&a[1], 0) != mine) {{}} {} "
+    "atomicAdd(&a[1], 1);",
+    "turns": "while (*v != me) {{}} {} *v = me + 1;",
+    "flags": "if (me) while (v[me - 1] == 0) {{}} {} v[me] = 1;",
+    "flags from warp to warp": "me = me / 64 * 64 + me % 2 * 32 + me % 64 / 2; "
+    "if (me) while (v[me - 1] == 0) {{}} {} v[me] = 1;",
+    "a spin lock": "while (atomicExch(a, 1)) {{}} {} atomicExch(a, 0);",
+}
+"""How the threads of a launch go through {} one at a time."""
+
+PATIENT = 7
+"""The order whose waits for a limited time give up; it may reach its limit of steps."""
+
+SECTION = "__threadfence(); *count += 1; __threadfence();"
+
+
+@pytest.mark.parametrize("name", TAKEN)
+def test_each_look_of_threads_that_wait_in_turn_costs_little(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run, runs = Machine.run, dict[int, Raw]()
+
+    def noted(machine: Machine, launch: Launch, limits: Limits, count: bool) -> Raw:
+        raw = run(machine, launch, limits, count)
+        runs.setdefault(limits.schedule, raw)
+        return raw
+
+    monkeypatch.setattr(Machine, "run", noted)
+    source = (
+        'extern "C" __global__ void k(unsigned *a, int *count) { volatile unsigned *v = a; '
+        f"unsigned me = blockIdx.x * blockDim.x + threadIdx.x; {TAKEN[name].format(SECTION)} }}"
+    )
+    a = Array("a", (128,), "uint32", np.zeros(128, np.uint32), read_back=True)
+    count = Array("count", (1,), "int32", np.zeros(1, np.int32), read_back=True)
+    (trace,) = simulate(compiled(source), [Launch("k", (2, 1, 1), (64, 1, 1), (a, count))])
+    assert trace.ended and trace.findings == ()
+    assert trace.outputs[1].tolist() == [128]
+    assert runs[0].steps < 500 * 128
+    others = {schedule: raw.ended for schedule, raw in runs.items() if schedule}
+    assert len(others) > 2
+    assert all(ended for schedule, ended in others.items() if schedule != PATIENT)

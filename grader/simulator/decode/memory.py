@@ -11,6 +11,7 @@ from grader.simulator.ptx.model import TYPE_BYTES
 SPACES = {"global": 1, "shared": 2, "local": 3, "const": 4, "param": 5}
 GENERIC, GLOBAL, SHARED, LOCAL, CONST, PARAM = range(6)
 SIGN, VOLATILE, ACQUIRE, RELEASE, RELAXED, SCOPE_CTA = 1, 2, 4, 8, 16, 32
+STRONG_LOAD = VOLATILE | ACQUIRE | RELAXED
 DATA_READ, WAITING = 64, 128
 FOLLOWED = 64
 FENCE_SC = 1

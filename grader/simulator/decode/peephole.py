@@ -20,6 +20,7 @@ from itertools import chain
 from grader import dataclass
 from grader.simulator.decode.control_flow import BRANCH, Block
 from grader.simulator.decode.instructions import Insn
+from grader.simulator.decode.memory import STRONG_LOAD
 from grader.simulator.decode.operands import CONSTANTS, Constant, ConstantBank
 from grader.simulator.ptx.model import Function
 
@@ -224,6 +225,7 @@ def index_accesses(
     """Let accesses compute their own address from a constant and one or two shifted indices.
 
     Where neighboring lanes have neighboring indices, the core need not look at each lane's address.
+    A strong load is not one of these: others may wait for its place.
 
     Args:
         insns: the instructions of the block.
@@ -235,6 +237,8 @@ def index_accesses(
     for insn in insns:
         out.append(insn)
         if insn.exec not in _ACCESSES or insn.mode != 8 or abs(insn.imm) >= _MAX_DISPLACEMENT:
+            continue
+        if insn.exec == "ld_word" and insn.flag & STRONG_LOAD:
             continue
         last = _index(out, len(out) - 1, insn.a, temporary)
         if last is None:

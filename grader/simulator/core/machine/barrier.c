@@ -31,6 +31,7 @@ static bool is_uniform(const Warp *w, const u32 *value) {
 
 void arrive(Warp *w, const BasicBlock *b, u32 frame) {
   const u32 *id = SRC(u32, b->a), *count = SRC(u32, b->b);
+  w->did++;
   u32 kind = b->flag & BAR_KIND;
   for (u32 left = w->mask; left;) {
     u32 first = (u32)__builtin_ctz(left), want = b->flag & BAR_COUNTED ? count[first] : 0, group = 0;

@@ -152,6 +152,7 @@ void start_cta(Cta *c, u64 number) {
   if (c->worker->team->proof) start_in_proof(c);
   c->steps = c->barriers = c->time = c->clock = 0;
   c->idle = 0;
+  c->dozing = false;
   c->idle_from = c->looks = c->looks_outside = c->all.change = 0;
   memset(c->shared, 0xA5, n->shared_bytes);
   memset(c->arrived, 0, sizeof c->arrived);
@@ -217,10 +218,11 @@ enum Outcome run_cta(Worker *k, Cta *c, u64 slice) {
     if (c->steps > n->step_limit) { abort_cta(c, TIMEOUT); return STOPPED; }
     bool pausing = k->paused && k->paused->cta == c, turning = pausing, waiting = false;
     u64 longest = 0;
-    c->timed = false;
+    c->timed = c->dozing = false;
+    u64 before = c->steps;
     for (u32 x = 0; x < c->warps && !(pausing && k->pause_ends); x++) {
       Warp *w = &c->warp[warp_in_turn(c, x, round)];
-      enum Outcome o = w == k->paused ? ROTATE : run_warp(w);
+      enum Outcome o = w == k->paused || dozes(w) ? ROTATE : run_warp(w);
       if (k->paused && o == DONE) look_for_pause_end(k, w);
       if (o == STOPPED) return STOPPED;
       if (turn_cycles(w) > longest) longest = turn_cycles(w);
@@ -234,8 +236,11 @@ enum Outcome run_cta(Worker *k, Cta *c, u64 slice) {
     }
     c->time += longest; /* the warps ran at the same time */
     if (turning) {
-      if (waiting) release_barriers(c); /* of some threads: others may wait in a loop for what these do next */
+      bool any = waiting && release_barriers(c); /* of some threads: others may wait in a loop for what these do next */
       if (stands_still(c)) { abort_cta(c, STANDSTILL); return STOPPED; }
+      c->dozing = !any && c->steps == before;
+      if (c->dozing && n->may_wait) return ROTATE;
+      if (c->dozing) wake_block(c);
       if (c->steps > until || (c->timed && n->may_wait) || pausing) return ROTATE;
       continue;
     }

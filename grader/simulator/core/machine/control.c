@@ -11,7 +11,8 @@
 #include "machine/params.h"
 #include "machine/proof.h"
 
-enum { STEPS_A_TURN = 4096, PICKS_A_ROTATION = 1024, BLOCKS_A_LOOK = 64, STEPS_A_LOOK = 64, TURNS_OF_A_FRAME = 7, WAITS_A_TURN = 32, WAITS_A_YIELD = 4 };
+enum { STEPS_A_TURN = 4096, PICKS_A_ROTATION = 1024, BLOCKS_A_LOOK = 64, STEPS_A_LOOK = 64, TURNS_OF_A_FRAME = 7, TURNS_OF_SLEEP = 256 };
+#define NO_BLOCK UINT32_MAX
 
 static inline u32 *masks(Warp *w, const Frame *f) { return (u32 *)(w->arena + f->masks); }
 static inline u64 *bits(Warp *w, const Frame *f) { return (u64 *)(w->arena + f->bits); }
@@ -33,14 +34,21 @@ void make_runnable(Warp *w, u32 frame, u32 block, u32 mask) {
   m[block] |= mask;
 }
 
-/* The first basic block with lanes; after lanes have waited in vain, one behind theirs if there is one. */
-static u32 first_block(Warp *w, const u64 *b, u32 words) {
-  if (w->yields_to && w->waited_change != changes_for(w)) w->yields_to = 0;
-  u32 k = w->yields_to / 64;
-  u64 word = k < words ? b[k] & ~0ull << w->yields_to % 64 : 0;
-  while (!word && ++k < words) word = b[k];
-  for (k = word ? k : 0; !word; k += !word) word = b[k];
-  return k * 64 + (u32)__builtin_ctzll(word);
+/* The first basic block with lanes that do not sleep. */
+static u32 awake_block(Warp *w, const Frame *f) {
+  const u64 *b = bits(w, f);
+  for (u32 k = 0; k < (w->launch->function[f->function].blocks + 63) / 64; k++)
+    for (u64 word = b[k]; word; word &= word - 1) {
+      u32 at = k * 64 + (u32)__builtin_ctzll(word);
+      if (masks(w, f)[at] & ~w->asleep) return at;
+    }
+  return NO_BLOCK;
+}
+
+static u32 first_block(const u64 *b) {
+  u32 k = 0;
+  while (!b[k]) k++;
+  return k * 64 + (u32)__builtin_ctzll(b[k]);
 }
 
 static u32 take_block(Warp *w, Frame *f, bool last, u32 *mask) {
@@ -50,7 +58,7 @@ static u32 take_block(Warp *w, Frame *f, bool last, u32 *mask) {
     for (u32 k = words; k-- > 0;)
       if (b[k]) { at = k * 64 + 63 - (u32)__builtin_clzll(b[k]); break; }
   } else {
-    at = first_block(w, b, words);
+    at = w->asleep ? awake_block(w, f) : first_block(b);
   }
   b[at / 64] &= ~(1ull << at % 64);
   f->pending_blocks--;
@@ -139,7 +147,11 @@ static const Frame *push(Warp *w, u32 function, u32 lanes, u32 parent, u32 ret, 
 
 void start_warp(Warp *w, u32 function) {
   w->frames = w->arena_used = w->waits = w->exited = w->turns = w->picks = 0;
-  w->steps = w->clock_steps = w->clock_reads = w->quiet_reads = w->waited = w->yields = 0;
+  w->steps = w->clock_steps = w->clock_reads = w->quiet_reads = w->waited = w->skips = 0;
+  memset(w->look, 0, sizeof w->look);
+  w->last_look = NULL;
+  w->patience = 0;
+  wake(w);
   start_loop_watch(w);
   w->repetition.change = w->signature = w->tested = 0;
   memset(w->ran, 0, sizeof w->ran);
@@ -318,15 +330,19 @@ static bool finish_block(Warp *w, const BasicBlock *b, u32 frame, u32 *at) {
   return false;
 }
 
+static bool can_run(Warp *w, const Frame *f) {
+  return f->pending_blocks && (!w->asleep || awake_block(w, f) != NO_BLOCK);
+}
+
 /* Frames take turns, so that lanes in one do not wait forever for those in another. In other orders turns
  * are short; frames then take turns more seldom, so that lanes that diverged still meet before a call. */
 static u32 pick_frame(Warp *w) {
   if ((w->launch->schedule ? w->turns >> TURNS_OF_A_FRAME : w->turns) & 1) {
     for (u32 k = 0; k < w->frames; k++)
-      if (w->frame[k].pending_blocks) return k;
+      if (can_run(w, &w->frame[k])) return k;
   } else {
     for (u32 k = w->frames; k-- > 0;)
-      if (w->frame[k].pending_blocks) return k;
+      if (can_run(w, &w->frame[k])) return k;
   }
   return NO_FRAME;
 }
@@ -340,22 +356,6 @@ static u64 turn_of(const Warp *w) {
   return n->schedule ? 1 + r % (2u << (r >> 16) % 6) : STEPS_A_TURN;
 }
 
-/* At a load or atomic that a loop repeats until its value allows to leave. In the usual order lanes that have waited
- * so often while no memory changed let the lanes run that are behind the loop, and a warp ends its turn, and its
- * block too: each look at a place where many threads wait takes time, and the thread that changes the value may be
- * in another block. */
-void let_others_run(Warp *w) {
-  if ((w->launch->schedule && !w->launch->whole_turns) || !w->launch->exact) return;
-  if (w->waited_change != changes_for(w)) {
-    w->waited_change = changes_for(w);
-    w->waited = 0;
-  }
-  w->yields |= ++w->waited % WAITS_A_YIELD == 0;
-  if (w->waited % WAITS_A_TURN) return;
-  w->turn_ends = w->steps;
-  w->cta->timed = true;
-}
-
 /* At the end of a turn: lanes that returned go on while others of their call run, who may spin until these
  * give a lock back. */
 static void let_returned_go(Warp *w) {
@@ -363,47 +363,52 @@ static void let_returned_go(Warp *w) {
   while (release_returned(w)) {}
 }
 
+/* Ends a turn in which the warp can go on, or could but for lanes that sleep. */
+static enum Outcome end_turn(Warp *w, u64 before) {
+  w->turns++;
+  w->cta->steps += w->steps - before;
+  return w->worker->stop ? STOPPED : ROTATE;
+}
+
 enum Outcome run_warp(Warp *w) {
   u64 before = w->turn_began = w->steps;
   w->turn_ends = before + turn_of(w);
-  w->slept = w->yields_to = 0;
+  w->slept = w->resting = 0;
+  if (w->asleep && ++w->skips % TURNS_OF_SLEEP == 0) wake(w);
   bool exact = w->launch->exact;
   for (;;) {
+    if (w->asleep) wake_changed(w);
     u32 frame = pick_frame(w);
     if (frame == NO_FRAME) {
       if (release_warp_waits(w, false) || release_returned(w)) continue;
       break;
     }
     Frame *f = &w->frame[frame];
-    bool rotate = f->pending_blocks > 1 && ++w->picks % PICKS_A_ROTATION == 0;
+    bool rotate = !w->asleep && f->pending_blocks > 1 && ++w->picks % PICKS_A_ROTATION == 0;
     u32 mask, at = take_block(w, f, rotate, &mask);
     const Function *fn = &w->launch->function[f->function];
     w->top = frame;
     w->bank[0] = w->arena + f->registers;
+    w->asleep &= ~mask;
     if (mask != w->mask) set_mask(w, mask);
     bool straight;
-    u32 ran = at;
-    u64 look = exact ? w->steps + STEPS_A_LOOK : UINT64_MAX;
+    w->look_again = exact ? w->steps + STEPS_A_LOOK : UINT64_MAX;
     do {
       const BasicBlock *b = &w->launch->block[fn->block + at];
       straight = false;
-      ran = at;
       if (w->steps >= w->watch.at && find_endless(w, frame, fn->block + at)) break;
       run_block(w, b, fn->block + at);
       straight = finish_block(w, b, frame, &at);
-    } while (straight && w->steps < w->turn_ends && w->steps < look && !w->worker->stop);
+    } while (straight && w->steps < w->turn_ends && w->steps < w->look_again && !w->worker->stop);
     if (straight) make_runnable(w, frame, at, w->mask);
-    if (w->yields) {
-      w->yields = false;
-      w->yields_to = ran + 1;
-    }
     bool late = exact && is_late(w->worker, BLOCKS_A_LOOK);
     if (w->steps < w->turn_ends && !w->worker->stop && !late) continue;
-    w->turns++;
+    enum Outcome end = end_turn(w, before);
     let_returned_go(w);
-    w->cta->steps += w->steps - before;
-    return w->worker->stop ? STOPPED : ROTATE;
+    return end;
   }
+  w->resting = w->asleep;
+  if (w->resting) return end_turn(w, before);
   w->cta->steps += w->steps - before;
   return w->waits || w->watch.endless ? BLOCKED : DONE;
 }

@@ -39,7 +39,14 @@ void make_runnable(Warp *w, u32 frame, u32 block, u32 mask);
 void start_warp(Warp *w, u32 function);
 enum Outcome run_warp(Warp *w);
 void fail(Warp *w, u32 kind, u32 pc, u32 extra);
-void let_others_run(Warp *w);
+
+/* polls.c */
+void look(Warp *w, const Insn *i, const u64 *at, u32 lanes);
+void wake_changed(Warp *w);
+bool dozes(Warp *w);
+void wake(Warp *w);
+bool block_dozes(Cta *c);
+void wake_block(Cta *c);
 
 /* endless.c */
 void start_loop_watch(Warp *w);

@@ -61,6 +61,18 @@ static u64 slice_of(const Launch *n, u64 turn) {
   return !n->schedule ? SHORT_SLICE : r & n->schedule & 1 ? most : 1u << r / 2 % 7;
 }
 
+/* Whether a block has no turn, because all its lanes that can run sleep. Where this is so of all blocks, each has one. */
+static bool skips_turn(Cta *c, u64 blocks, u64 *skipped) {
+  if (!block_dozes(c)) {
+    *skipped = 0;
+    return false;
+  }
+  if (++*skipped <= blocks) return true;
+  if (*skipped >= 2 * blocks) *skipped = 0;
+  wake_block(c);
+  return false;
+}
+
 static bool all_repeat(Cta *const *resident, const bool *busy) {
   bool all = true;
   for (u32 r = 0; r < RESIDENT && all; r++) all = !busy[r] || repeats_itself(resident[r]);
@@ -71,7 +83,7 @@ static bool all_repeat(Cta *const *resident, const bool *busy) {
 typedef struct Residents {
   Cta *block[RESIDENT];
   bool busy[RESIDENT];
-  u64 next, done, turn, spent;
+  u64 next, done, turn, spent, skipped;
   u32 room;
 } Residents;
 
@@ -96,6 +108,7 @@ static bool run_turn(Worker *k, Residents *s, u32 at) {
     k->changes++;
   }
   Cta *c = s->block[at];
+  if (skips_turn(c, s->next - s->done, &s->skipped)) return false;
   u64 before = c->steps;
   enum Outcome o = is_late(k, BLOCKS_A_LOOK) ? STOPPED : run_cta(k, c, slice_of(n, s->turn++));
   if (k->late && !k->stop && o != DONE) {

@@ -40,6 +40,11 @@ typedef struct {
 /* Whether a warp repeats itself: see endless.c. Its state at one turn's end, and `stamp` then. */
 typedef struct { u64 change; u8 *state; u32 room, looks, ran; bool kept, repeats; } Repetition;
 
+/* Some lanes' last look at memory, and where a lane that sleeps looked: see polls.c. */
+typedef struct { const Insn *insn; u64 first, did, change, all; u32 lanes, quiet, clock_reads; bool polls; } Look;
+typedef struct { u64 place, seen; u32 bytes, space; } Sleep;
+enum { LOOKS_KEPT = 4 };
+
 struct Warp {
   u8 *bank[4];                  /* registers, constants, special registers, `part` */
   u32 mask;                     /* active lanes */
@@ -56,8 +61,14 @@ struct Warp {
   u64 slept, clock, clock_steps; /* see instructions/clock.c: cycles in this turn; the last read */
   u32 clock_pc, clock_reads;
   u64 clock_change; u32 quiet_reads; /* `changes` at the last read, and the reads since it was another */
-  u64 waited_change; u32 waited; /* see let_others_run */
-  u32 yields_to; bool yields;   /* the basic block from which lanes run first that do not wait; lanes wait */
+  u64 did;                      /* changes of memory and arrivals at barriers of its own */
+  Look look[LOOKS_KEPT], *last_look; u32 looks; /* see polls.c */
+  u64 waited_change; u32 waited; /* `changes` at the last look that waits, and such looks since */
+  u32 asleep, resting;          /* lanes that run only where no others can; those without which the warp has no turn */
+  u64 asleep_change; u32 skips; /* `changes` when they were known to sleep on; turns that they did not have */
+  u32 patience;                 /* looks for which it did not sleep, though others would */
+  u64 look_again;               /* steps at which a run of basic blocks ends */
+  Sleep sleep[LANES];
   const Insn *strong; u64 strong_at, strong_steps; /* the last strong load or atomic, the address of a lane, and when it was */
   u32 ran[LANES] __attribute__((aligned(32))); /* instructions of each lane, with Launch.work */
   Frame frame[MAX_FRAMES];
@@ -84,6 +95,7 @@ struct Cta {                    /* one block in progress */
   u64 steps, barriers;          /* steps run, barriers completed */
   u64 time, clock;              /* simulated cycles at the start of a round; the last that was read */
   u64 stop;                     /* Stillness.stops when it was read */
+  bool dozing;                  /* no warp that can run has a turn: see polls.c */
   bool timed;                   /* a warp read a clock, slept or waited in this round */
   u64 changes, passes;          /* of its shared memory; barriers that were completed, and arrivals at them */
   u64 seen, seen_outside, idle_from; u32 idle, looks, looks_outside; /* see idles in block.c */
@@ -166,6 +178,7 @@ static inline u64 changes_for(const Warp *w) { return w->worker->changes + w->ct
 static inline void count_change(Warp *w, u32 space) {
   if (space == SHARED) w->cta->changes++;
   else if (space != LOCAL) w->worker->changes++;
+  w->did++;
 }
 
 static inline u32 thread_of(const Warp *w, u32 lane) { return w->base + lane; }

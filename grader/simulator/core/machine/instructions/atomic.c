@@ -52,7 +52,7 @@ void ptx_atom(Warp *w, const Insn *i) {
     at[l] = lane_address(w, i, l);
   if (op == CAS && bytes == 4 && has_parts(at)) {
     swap_parts(w, i, at);
-    if (i->flag & WAITING) let_others_run(w);
+    look(w, i, at, whole);
     return;
   }
   note_strong(w, i, at[first_lane(whole)]);
@@ -85,7 +85,7 @@ void ptx_atom(Warp *w, const Insn *i) {
     }
   }
   if (w->mask != whole) set_mask(w, whole);
-  if (i->flag & WAITING) let_others_run(w);
+  if (i->e >> 16) look(w, i, at, whole);
 }
 
 void ptx_atom_stored(Warp *w, const Insn *i) { ptx_atom(w, i); }

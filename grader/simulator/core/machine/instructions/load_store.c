@@ -210,28 +210,25 @@ static inline void load(Warp *w, const Insn *i, u32 bytes, bool word) {
 
 static inline bool is_strong(const Insn *i) { return i->flag & (VOLATILE | ACQUIRE | RELAXED); }
 
-/* Before the load, which may change the register of the address. */
-static inline void begin_strong(Warp *w, const Insn *i) {
-  if (is_strong(i)) note_strong(w, i, lane_address(w, i, first_lane(w->mask)));
-}
-
-static inline void end_strong(Warp *w, const Insn *i) {
-  if (!is_strong(i)) return;
+/* The load may change the register of the address. */
+OUTLINE void load_strong(Warp *w, const Insn *i, bool word) {
+  u64 at[LANES];
+  for (u32 l = 0; l < LANES; l++) at[l] = lane_address(w, i, l);
+  note_strong(w, i, at[first_lane(w->mask)]);
+  if (!word || !load_rows(w, i)) load(w, i, (u32)i->size * i->count, false);
   announce_loaded(w, i);
-  if (i->flag & WAITING) let_others_run(w);
+  look(w, i, at, w->mask);
 }
 
 void ptx_ld(Warp *w, const Insn *i) {
-  begin_strong(w, i);
-  load(w, i, (u32)i->size * i->count, false);
-  end_strong(w, i);
+  if (is_strong(i)) load_strong(w, i, false);
+  else load(w, i, (u32)i->size * i->count, false);
 }
 void ptx_ld_used(Warp *w, const Insn *i) { load(w, i, (u32)i->size * i->count, false); }
 void ptx_ld_stored(Warp *w, const Insn *i) { load(w, i, (u32)i->size * i->count, false); }
 void ptx_ld_word(Warp *w, const Insn *i) {
-  begin_strong(w, i);
-  if (!load_rows(w, i)) load(w, i, 4, true);
-  end_strong(w, i);
+  if (is_strong(i)) load_strong(w, i, true);
+  else if (!load_rows(w, i)) load(w, i, 4, true);
 }
 
 static void store_any(Warp *w, const Insn *i, const Region *r, const u32 *offset) {

@@ -93,6 +93,7 @@ void ptx_mbarrier(Warp *w, const Insn *i) {
   if (i->e >= TEST) {
     u32 *d = DST(u32, i->d);
     *d = (*d & ~whole) | (done & whole);
+    look(w, i, at, whole & ~done);
   }
 }
 
