@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator
 
 from grader.compile.program import SHAPE
-from grader.compile.syntax import Node, Tree, parse
+from grader.compile.syntax import Node, Tree
 
 _STATIC = re.compile(r"\b(?:__shared__|__constant__|static\s+__device__|__device__\s+static)\b")
 _SCALAR = re.compile(
@@ -26,8 +26,6 @@ def shape_pointers(tree: Tree) -> Iterator[tuple[Node, list[str]]]:
     Args:
         tree: The tree of a source's code.
     """
-    if b"__align__" in tree.data:  # the grammar knows alignas(16) alone
-        tree = parse(tree.data.decode(errors="replace").replace("__align__", "alignas  "))
     for declaration in tree.walk("declaration"):
         if pointers := list(_pointers(declaration)):
             yield declaration, pointers

@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from grader.launch import Array, Dim3, Finding, Launch, Trace
 from grader.simulator.core.bindings import LIMIT, TIMEOUT
 from grader.simulator.core.run import Machine, Raw
-from grader.simulator.decode.memory import HAS_CHECKS, HAS_ORDERS, HAS_UPDATES
+from grader.simulator.decode.memory import HAS_CHECKS, HAS_ORDERS, HAS_TESTS, HAS_UPDATES
 from grader.simulator.decode.module import Image
 
 SAMPLE_KINDS = frozenset(
@@ -49,6 +49,10 @@ ORDERS = (6, 5, 8, 7, 1, 2, 3, 4)
 
 FEW_ORDERS = (5, 6, 8)
 """Those for a kernel in which atomics of several threads may interleave."""
+
+TEST_ORDERS = (15, 7)
+"""Those for a kernel that tests an mbarrier and goes on if its phase is not complete: a warp's turn
+is long, and either the first or the last warp has the first one."""
 
 ORDER_STEPS = 2_000_000
 """The most warp instructions in the usual order of a launch that is run in other orders unasked."""
@@ -75,10 +79,14 @@ def chosen_orders(machines: Sequence[Machine]) -> Sequence[int]:
 
     Args:
         machines: the variants; in the last one, if it is the optimized one, an atomic on global
-            memory whose result is unused is a `red`.
+            memory whose result is unused is a `red`; only there are the loops whole in which a
+            library waits for an mbarrier.
     """
+    tests = machines[-1].image.sync & HAS_TESTS
     if communicates(machines) or any(m.image.sync & HAS_CHECKS for m in machines):
-        return ORDERS
+        return (*ORDERS, TEST_ORDERS[0]) if tests else ORDERS
+    if tests:
+        return TEST_ORDERS
     if updates(machines):
         return FEW_ORDERS
     drawn = [op for op in machines[-1].image.ops if op.startswith("atom.") and ".global." in op]

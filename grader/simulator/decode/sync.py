@@ -226,6 +226,60 @@ def _has_effect(i: Instruction, functions: Mapping[str, Function]) -> bool:
     return parts[0] in _EFFECTS and not {"param", "local"} & set(parts) and not stack_slot(i)
 
 
+_MOST_TESTS = 16
+
+
+def unheeded_tests(f: Function) -> list[int]:
+    """The tests of an mbarrier, by index, that may find its phase incomplete and are not repeated.
+
+    A loop that ends for another reason too, as after some rounds, is none that waits.
+    """
+    tests = [
+        at
+        for at, i in enumerate(f.body)
+        if i.op.startswith(("mbarrier.test_wait", "mbarrier.try_wait"))
+    ]
+    users = users_of(f) if tests else {}
+    return [
+        at for k, at in enumerate(tests) if k >= _MOST_TESTS or not _repeats_until(f, at, users)
+    ]
+
+
+def _repeats_until(f: Function, start: int, users: Mapping[str, list[int]]) -> bool:
+    """Whether a loop repeats an instruction, and only what that gives decides when it ends."""
+    before: dict[int, list[int]] = {}
+    work = [start]
+    while work:
+        at = work.pop()
+        for then in successors_of(f, at):
+            if then not in before and then < len(f.body):
+                work.append(then)
+            before.setdefault(then, []).append(at)
+    loop, work = set[int](), [start]
+    while work:
+        new = [x for x in before.get(work.pop(), ()) if x not in loop]
+        loop.update(new)
+        work += new
+    given = _made_of_alone(f, start, users)
+    exits = [f.body[at] for at in loop if not loop.issuperset(successors_of(f, at))]
+    return bool(loop) and all(i.guard is not None and i.guard[0] in given for i in exits)
+
+
+def _made_of_alone(f: Function, start: int, users: Mapping[str, list[int]]) -> set[str]:
+    """The registers that an instruction writes, and those computed of nothing else."""
+    work = [*targets(f.body[start])]
+    given = set(work)
+    while work:
+        for at in users.get(work.pop(), ()):
+            i = f.body[at]
+            names = [x for x in sources(i) if x.startswith("%") or x in users]
+            if given.issuperset(names):
+                new = [x for x in targets(i) if x not in given]
+                given.update(new)
+                work += new
+    return given
+
+
 def has_fences(f: Function, functions: Mapping[str, Function]) -> bool:
     """Whether a function, or one that it calls, has a fence."""
     called = (functions.get(x) for i in f.body if i.op.startswith("call") for x in i.operands)

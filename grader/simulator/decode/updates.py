@@ -19,7 +19,13 @@ from collections.abc import Container, Mapping
 from functools import cached_property
 
 from grader.simulator.decode.dataflow import access_head, is_sum, sources, targets
-from grader.simulator.decode.memory import DATA_READ, HAS_CHECKS, HAS_UPDATES, RELAXED
+from grader.simulator.decode.memory import (
+    DATA_READ,
+    HAS_CHECKS,
+    HAS_TESTS,
+    HAS_UPDATES,
+    RELAXED,
+)
 from grader.simulator.decode.operands import address_or_none
 from grader.simulator.decode.swaps import swap_loads
 from grader.simulator.decode.sync import (
@@ -28,6 +34,7 @@ from grader.simulator.decode.sync import (
     has_fences,
     pointer_stores,
     strong_roles,
+    unheeded_tests,
     users_of,
 )
 from grader.simulator.ptx.model import Function, Instruction
@@ -49,14 +56,15 @@ _MOVES = ("mov", "cvta")
 def memory_roles(f: Function, functions: Mapping[str, Function]) -> dict[int, int]:
     """The flags and other roles of a function's accesses to memory, by index in the body.
 
-    Those of `strong_roles`; `swap_loads` count as strong: RELAXED; what updates consist of; and
-    volatile loads whose value is data without being stored.
+    Those of `strong_roles`; `swap_loads` count as strong: RELAXED; what updates consist of;
+    `unheeded_tests`; and volatile loads whose value is data without being stored.
     """
     roles = strong_roles(f, functions) | dict.fromkeys(swap_loads(f, functions), RELAXED)
     for at in pointer_stores(f):
         roles[at] = roles.get(at, 0) | POINTER << USED_SHIFT
     accesses = _Accesses(f)
-    for at, role in accesses.updates().items():
+    tests = dict.fromkeys(unheeded_tests(f), HAS_TESTS << SYNC_SHIFT)
+    for at, role in (accesses.updates() | tests).items():
         roles[at] = roles.get(at, 0) | role
     for at in accesses.loads:
         if at not in roles or not roles[at] % (1 << USED_SHIFT):

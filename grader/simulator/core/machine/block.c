@@ -156,6 +156,7 @@ void start_cta(Cta *c, u64 number) {
   c->idle_from = c->looks = c->looks_outside = c->all.change = 0;
   memset(c->shared, 0xA5, n->shared_bytes);
   memset(c->arrived, 0, sizeof c->arrived);
+  memset(c->late, 0, sizeof c->late);
   start_copies(c);
   announce_block_started(c);
   for (u32 x = 0; x < c->warps; x++) {
@@ -180,6 +181,7 @@ u32 mixed(u32 a, u32 b, u32 c) {
 static u32 warp_in_turn(const Cta *c, u32 x, u32 round) {
   u32 schedule = c->warp->launch->schedule, r = mixed(schedule, c->number, round);
   if (!schedule) return x;
+  if (schedule % ORDER_KINDS == PATIENT) return schedule / ORDER_KINDS & 1 ? x : c->warps - 1 - x;
   return (r & 1 ? c->warps - 1 - x + r / 2 % c->warps : x + r / 2 % c->warps) % c->warps;
 }
 /* Whether all warps of a block wait in loops for what none of them does; of blocks that wait for each other all

@@ -353,6 +353,7 @@ static u64 turn_of(const Warp *w) {
   if (n->whole_turns) return STEPS_A_TURN;
   u32 r = n->schedule ? mixed(n->schedule, w->cta->number * MAX_WARPS + w->index, w->turns) : 0;
   if (n->schedule % ORDER_KINDS == ABREAST) return 1;
+  if (n->schedule % ORDER_KINDS == PATIENT) return STEPS_A_TURN;
   return n->schedule ? 1 + r % (2u << (r >> 16) % 6) : STEPS_A_TURN;
 }
 
@@ -361,6 +362,17 @@ static u64 turn_of(const Warp *w) {
 static void let_returned_go(Warp *w) {
   if (!w->launch->may_wait || (w->launch->schedule && w->turns & FULL >> (LANES - TURNS_OF_A_FRAME))) return;
   while (release_returned(w)) {}
+}
+
+/* Whether lanes are in a loop of which registers alone decide the end, or their callers are: what they look at does not. */
+static bool ends_by_registers(const Warp *w, u32 frame, u32 block) {
+  const Launch *n = w->launch;
+  for (;; frame = w->frame[frame].parent) {
+    const Frame *f = &w->frame[frame];
+    if (n->block[n->function[f->function].block + block].loop) return true;
+    if (f->parent == NO_FRAME) return false;
+    block = f->return_block;
+  }
 }
 
 /* Ends a turn in which the warp can go on, or could but for lanes that sleep. */
@@ -392,15 +404,18 @@ enum Outcome run_warp(Warp *w) {
     w->asleep &= ~mask;
     if (mask != w->mask) set_mask(w, mask);
     bool straight;
+    u32 ran = at;
     w->look_again = exact ? w->steps + STEPS_A_LOOK : UINT64_MAX;
     do {
       const BasicBlock *b = &w->launch->block[fn->block + at];
       straight = false;
+      ran = at;
       if (w->steps >= w->watch.at && find_endless(w, frame, fn->block + at)) break;
       run_block(w, b, fn->block + at);
       straight = finish_block(w, b, frame, &at);
     } while (straight && w->steps < w->turn_ends && w->steps < w->look_again && !w->worker->stop);
     if (straight) make_runnable(w, frame, at, w->mask);
+    if (!w->look_again && ends_by_registers(w, frame, ran)) w->asleep &= ~mask;
     bool late = exact && is_late(w->worker, BLOCKS_A_LOOK);
     if (w->steps < w->turn_ends && !w->worker->stop && !late) continue;
     enum Outcome end = end_turn(w, before);

@@ -42,6 +42,7 @@ void fail(Warp *w, u32 kind, u32 pc, u32 extra);
 
 /* polls.c */
 void look(Warp *w, const Insn *i, const u64 *at, u32 lanes);
+bool is_patient(Warp *w);
 void wake_changed(Warp *w);
 bool dozes(Warp *w);
 void wake(Warp *w);

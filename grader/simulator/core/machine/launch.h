@@ -283,7 +283,7 @@ typedef struct {
   u64 steps;
 } Launch;
 enum { HAS_FENCES = 1, HAS_BLOCK_SCOPE = 2, HAS_ACQUIRES = 4, HAS_NONCOHERENT = 8, HAS_UPDATES = 16,
-       HAS_CHECKS = 32 };
+       HAS_CHECKS = 32, HAS_TESTS = 64 };
 enum Status { ENDED, ABORTED, NO_MEMORY, AGAIN, NOT_PROVEN };
 
 int core_run(Launch *launch);

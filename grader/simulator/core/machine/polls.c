@@ -85,7 +85,7 @@ static bool waits_still(Warp *w, const Insn *i) {
 }
 
 /* In one order a warp looks for long before it sleeps, so that a wait for a limited time gives up. */
-static bool is_patient(Warp *w) {
+bool is_patient(Warp *w) {
   return w->launch->schedule % ORDER_KINDS == PATIENT && w->patience < PATIENT_LOOKS && ++w->patience;
 }
 

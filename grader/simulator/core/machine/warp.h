@@ -43,7 +43,7 @@ typedef struct { u64 change; u8 *state; u32 room, looks, ran; bool kept, repeats
 /* Some lanes' last look at memory, and where a lane that sleeps looked: see polls.c. */
 typedef struct { const Insn *insn; u64 first, did, change, all; u32 lanes, quiet, clock_reads; bool polls; } Look;
 typedef struct { u64 place, seen; u32 bytes, space; } Sleep;
-enum { LOOKS_KEPT = 4 };
+enum { LOOKS_KEPT = 4, MOST_LATE = 8 };
 
 struct Warp {
   u8 *bank[4];                  /* registers, constants, special registers, `part` */
@@ -100,6 +100,7 @@ struct Cta {                    /* one block in progress */
   u64 changes, passes;          /* of its shared memory; barriers that were completed, and arrivals at them */
   u64 seen, seen_outside, idle_from; u32 idle, looks, looks_outside; /* see idles in block.c */
   Repetition all; u64 looked;   /* of all its warps and its shared memory at once: see endless.c */
+  u32 late[MOST_LATE];          /* offsets + 1 of mbarriers whose phase a copy ended, and no thread has observed */
   u32 arrived[MAX_BARRIERS];    /* threads that came by bar.arrive */
   u8 *shared;
   Warp *warp;                   /* [MAX_WARPS] */

@@ -42,6 +42,20 @@ static bool completed(const Insn *i, Warp *w, u64 now, u32 l) {
   return now >> PHASE != SRC(u64, i->b)[l] >> PHASE;
 }
 
+/* Copies end at any time: a phase that one ended, and that no thread has observed, may not be complete yet. In an order
+ * that is patient it is not, until a warp has looked for it so often that a wait for a limited time has given up. */
+static u32 *late_entry(Cta *c, u32 offset) {
+  for (u32 k = 0; k < MOST_LATE; k++)
+    if (c->late[k] == offset) return &c->late[k];
+  return NULL;
+}
+static void set_late(Cta *c, u32 offset, bool late) {
+  u32 *known = late_entry(c, offset + 1), *unused = late_entry(c, 0);
+  if (!late && known) *known = 0;
+  if (late && !known && unused) *unused = offset + 1;
+}
+static bool is_late_phase(Warp *w, u32 offset) { return late_entry(w->cta, offset + 1) && is_patient(w); }
+
 static void one_lane(Warp *w, const Insn *i, u32 l, u32 offset, u8 *p, u32 *done) {
   u64 old, now, count = i->flag & MBARRIER_COUNTED ? SRC(u32, i->c)[l] & MOST : 1;
   memcpy(&old, p, 8);
@@ -50,11 +64,13 @@ static void one_lane(Warp *w, const Insn *i, u32 l, u32 offset, u8 *p, u32 *done
   memcpy(p, &now, 8);
   if (i->count && i->e < TEST) DST(u64, i->d)[l] = old;
   if (i->e >= ARRIVE && i->e < TEST && now >> PHASE != old >> PHASE) announce_mbarrier_completed(w, offset);
+  if (i->e < TEST && now >> PHASE != old >> PHASE) set_late(w->cta, offset, false);
   if (i->e < TEST) return;
-  bool over = completed(i, w, now, l);
+  bool over = completed(i, w, now, l) && !is_late_phase(w, offset);
   w->tested = over ? 0 : offset + 1;
   if (!over) return;
   *done |= 1u << l;
+  set_late(w->cta, offset, false);
   announce_mbarrier_passed(w, i, l, offset);
 }
 
@@ -127,7 +143,9 @@ void complete_transaction(Warp *w, const Insn *i, u64 barrier, u32 bytes) {
   now = changed(old, COMPLETE, bytes);
   w->cta->changes++;
   memcpy(r.data + offset[0], &now, 8);
-  if (now >> PHASE != old >> PHASE) announce_mbarrier_completed(w, offset[0]);
+  if (now >> PHASE == old >> PHASE) return;
+  set_late(w->cta, offset[0], true);
+  announce_mbarrier_completed(w, offset[0]);
 }
 
 /* The object at an offset; all bits 0 at one outside shared memory, which was announced when it was used. */
