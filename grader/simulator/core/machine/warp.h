@@ -58,17 +58,15 @@ struct Warp {
   u32 top, frames, waits, turns, picks;
   u64 steps;
   u64 turn_began, turn_ends;    /* steps at the start of its turn, and at its end */
+  u64 look_again;               /* steps at which a run of basic blocks ends */
+  u64 did;                      /* changes of memory and arrivals at barriers of its own */
+  u32 asleep, resting;          /* lanes that run only where no others can; those without which the warp has no turn */
   u64 slept, clock, clock_steps; /* see instructions/clock.c: cycles in this turn; the last read */
   u32 clock_pc, clock_reads;
   u64 clock_change; u32 quiet_reads; /* `changes` at the last read, and the reads since it was another */
-  u64 did;                      /* changes of memory and arrivals at barriers of its own */
-  Look look[LOOKS_KEPT], *last_look; u32 looks; /* see polls.c */
   u64 waited_change; u32 waited; /* `changes` at the last look that waits, and such looks since */
-  u32 asleep, resting;          /* lanes that run only where no others can; those without which the warp has no turn */
   u64 asleep_change; u32 skips; /* `changes` when they were known to sleep on; turns that they did not have */
   u32 patience;                 /* looks for which it did not sleep, though others would */
-  u64 look_again;               /* steps at which a run of basic blocks ends */
-  Sleep sleep[LANES];
   const Insn *strong; u64 strong_at, strong_steps; /* the last strong load or atomic, the address of a lane, and when it was */
   u32 ran[LANES] __attribute__((aligned(32))); /* instructions of each lane, with Launch.work */
   Frame frame[MAX_FRAMES];
@@ -84,6 +82,8 @@ struct Warp {
   u64 signature;                /* a hash of its branches: see proof.h */
   u8 special[24 * 128] __attribute__((aligned(32)));
   u32 part[2][LANES] __attribute__((aligned(32))); /* operands of an access to a part of a word: see part.c */
+  Look look[LOOKS_KEPT], *last_look; u32 looks; /* see polls.c */
+  Sleep sleep[LANES];
 };
 
 struct Cta {                    /* one block in progress */

@@ -210,12 +210,15 @@ static inline void load(Warp *w, const Insn *i, u32 bytes, bool word) {
 
 static inline bool is_strong(const Insn *i) { return i->flag & (VOLATILE | ACQUIRE | RELAXED); }
 
+void ptx_ld_used(Warp *w, const Insn *i) { load(w, i, (u32)i->size * i->count, false); }
+void ptx_ld_stored(Warp *w, const Insn *i) { load(w, i, (u32)i->size * i->count, false); }
+
 /* The load may change the register of the address. */
 OUTLINE void load_strong(Warp *w, const Insn *i, bool word) {
   u64 at[LANES];
   for (u32 l = 0; l < LANES; l++) at[l] = lane_address(w, i, l);
   note_strong(w, i, at[first_lane(w->mask)]);
-  if (!word || !load_rows(w, i)) load(w, i, (u32)i->size * i->count, false);
+  if (!word || !load_rows(w, i)) ptx_ld_stored(w, i);
   announce_loaded(w, i);
   look(w, i, at, w->mask);
 }
@@ -224,8 +227,6 @@ void ptx_ld(Warp *w, const Insn *i) {
   if (is_strong(i)) load_strong(w, i, false);
   else load(w, i, (u32)i->size * i->count, false);
 }
-void ptx_ld_used(Warp *w, const Insn *i) { load(w, i, (u32)i->size * i->count, false); }
-void ptx_ld_stored(Warp *w, const Insn *i) { load(w, i, (u32)i->size * i->count, false); }
 void ptx_ld_word(Warp *w, const Insn *i) {
   if (is_strong(i)) load_strong(w, i, true);
   else if (!load_rows(w, i)) load(w, i, 4, true);
