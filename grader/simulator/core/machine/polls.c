@@ -112,8 +112,10 @@ void look(Warp *w, const Insn *i, const u64 *at, u32 lanes) {
   w->last_look = x;
   u64 seen[LANES], all;
   if (x->quiet <= (x->polls ? 0 : LOOKS) && !waits_still(w, i)) return;
-  if (is_patient(w) || !see(w, i, at, lanes, seen, &all)) return;
-  fall_asleep(w, i, at, seen, lanes, one_place && x->quiet);
+  if (is_patient(w)) return;
+  bool seen_by_others = see(w, i, at, lanes, seen, &all); /* a thread may wait for its own variable, too */
+  if (!seen_by_others && !(i->flag & WAITING)) return;
+  fall_asleep(w, i, at, seen, lanes, seen_by_others && one_place && x->quiet);
   x->polls = true;
 }
 
