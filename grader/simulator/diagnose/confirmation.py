@@ -14,6 +14,7 @@ A store is never made up: findings of stores with stores are kept.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import defaultdict
 from dataclasses import replace
 
@@ -90,6 +91,7 @@ class Confirmation:
                 for insn in block.insns:
                     self.blocks[insn.pc] = (number, k)
                 self.blocks[block.end.pc] = (number, k)
+        self.decoded = sorted(self.blocks)
         self.readers: dict[int, dict[str, list[int]]] = {}
 
     def doubts(self, r: Report) -> bool:
@@ -185,10 +187,15 @@ class Confirmation:
             self.readers[owner] = by_name
         return self.readers[owner]
 
+    def _block_of(self, pc: int) -> tuple[int, int]:
+        """The function and the block of an instruction; a later one may be decoded with it."""
+        after = bisect_left(self.decoded, pc)
+        return self.blocks[self.decoded[min(after, len(self.decoded) - 1)]]
+
     def _always_leads(self, pc: int, others: set[int]) -> bool:
         """Whether every way from an instruction to the end of its function leads to another one."""
-        number, start = self.blocks[pc]
-        places = [(*self.blocks[other], other) for other in others if other in self.blocks]
+        number, start = self._block_of(pc)
+        places = [(*self._block_of(other), other) for other in others]
         if any(n == number and k == start and other > pc for n, k, other in places):
             return True
         then = {k for n, k, _ in places if n == number}
