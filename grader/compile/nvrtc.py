@@ -282,7 +282,8 @@ def _until_failure(nvrtc: Nvrtc, request: Any, more: list[str]) -> dict[str, dic
     for name, own in request["variants"].items():
         options = [*own, *more]
         compiled = nvrtc.compile(debug if name == "debug" else source, request["file"], options)
-        if compiled.code != SUCCESS and name == "debug" and debug != source:
+        failed = compiled.code not in (SUCCESS, OUT_OF_MEMORY)
+        if failed and name == "debug" and debug != source:
             fewer = without_rejected(debug, source, compiled.log, request["file"])
             if fewer not in (debug, source):
                 compiled = nvrtc.compile(fewer, request["file"], options)
