@@ -33,10 +33,13 @@ from grader.simulator.late import (
     some_moves,
 )
 from grader.simulator.pauses import (
+    MOST_AFTER,
     MOST_TRACED,
     acts_on_reads,
+    after,
     contended,
     interruption,
+    lengths,
     order_for,
     some_of,
     writes_after_reads,
@@ -46,6 +49,7 @@ from grader.simulator.schedules import (
     ORDERS,
     chosen_orders,
     found_in_order,
+    is_mixture,
     most_steps,
     order_findings,
     output_difference,
@@ -240,7 +244,7 @@ class OtherOrders:
     def _interrupted(self, machine: Machine, traces: Sequence[Raw]) -> tuple[Finding, ...]:
         """The findings of runs in which a thread pauses between a read and a write of a place."""
         writes = writes_after_reads(traces, machine.image)
-        pauses = [(pc, short) for pc in writes for short in _lengths(machine.image.ops[pc])]
+        pauses = [(pc, short) for pc in writes for short in lengths(machine.image.ops[pc])]
         for pc, short in pauses[:MOST_PAUSES]:
             if not self._affords(1):
                 break
@@ -248,10 +252,11 @@ class OtherOrders:
             run = self._run(replace(how, short_pause=short, traced=True))
             if run.errors:
                 return found_in_order(run.raw, run.found)
-            report = interruption(run.raw, machine.image) if run.raw.ended else None
+            found = interruption(run.raw, machine.image) if run.raw.ended else None
             what = output_difference(self.usual, run.raw, self.launch, self.names)
-            if report is not None and what and self._is_one_result():
-                (finding,) = self.runs.explain(run.raw, report)
+            apart = [] if found is None else [found.read, *after(pc, machine.image)]
+            if found and what and self._is_one_result() and not self._depends(how, apart):
+                (finding,) = self.runs.explain(run.raw, found.report)
                 return (replace(finding, message=f"{finding.message}; then {what}"),)
         return ()
 
@@ -271,7 +276,8 @@ class OtherOrders:
                 continue
             outcomes = self._outcomes_with_pauses(machine, traces, wanted)
             what = _consequence(run, outcomes, self.launch, self.names)
-            if what and len(outcomes) == 1:
+            apart = [late.access, late.passed, *after(late.passed, machine.image)]
+            if what and len(outcomes) == 1 and not self._depends(how, apart):
                 report = late_report(traces, late, machine.image)
                 (finding,) = self.runs.explain(traces[0], report)
                 return (replace(finding, message=f"{finding.message}; then {what}"),)
@@ -281,6 +287,20 @@ class OtherOrders:
         """A pause before an instruction, in an order in which other threads can run then."""
         schedule = order_for(traces, machine.image, pc, self.launch)
         return How(schedule, pause=pc, whole_turns=bool(schedule))
+
+    def _depends(self, how: How, pauses: Sequence[int], result: Raw | None = None) -> bool:
+        """Whether a pause before one of some instructions changes the outputs, or may do so.
+
+        Then they depend on the order in which threads run. With a `result`: whether it has no value
+        that these runs have not.
+        """
+        if not self._affords(len(pauses)):
+            return True
+        runs = [self._run(replace(how, pause=pc, loads=frozenset())).raw for pc in pauses]
+        ended = [raw for raw in runs if raw.ended]
+        if result is not None:
+            return is_mixture(self.usual, result, ended, self.launch)
+        return any(output_difference(self.usual, x, self.launch, self.names) for x in ended)
 
     def _pauses(self, machine: Machine, traces: Sequence[Raw], wanted: Sequence[int]) -> list[How]:
         pauses = some_of(wanted, machine.image, MOST_PAUSES)
@@ -327,8 +347,9 @@ class OtherOrders:
     def _wrong_reads(self, runs: Sequence[tuple[How, OneRun]]) -> tuple[Finding, ...]:
         """The finding of the load whose old value makes the kernel wrong, if one's does."""
         outcomes = self._outcomes()
-        for run in self._one_by_one(runs, outcomes):
-            if run.reads and (what := _consequence(run, outcomes, self.launch, self.names)):
+        for how, run in self._one_by_one(runs, outcomes):
+            what = run.reads and _consequence(run, outcomes, self.launch, self.names)
+            if what and (run.errors or not self._depends(how, _around(run.loads), run.raw)):
                 read, certain = run.reads[0], run.errors or len(outcomes) == 1
                 message = f"{read.message}; with the old value, {what}"
                 severity = read.severity if certain else "warning"
@@ -337,14 +358,14 @@ class OtherOrders:
 
     def _one_by_one(
         self, runs: Sequence[tuple[How, OneRun]], outcomes: Sequence[Sequence[Raw]]
-    ) -> Iterator[OneRun]:
+    ) -> Iterator[tuple[How, OneRun]]:
         """Runs with old values in one load each, and after those of an order the run with all."""
         wrong = {how for how, run in runs if _consequence(run, outcomes, self.launch, self.names)}
         for how, every in sorted(runs, key=lambda run: run[0] not in wrong):
             for pc in sorted(every.loads)[:OLD_LOADS] if len(every.loads) > 1 else ():
                 if self._affords(1):
-                    yield self._run(replace(how, loads=frozenset((pc,))))
-            yield every
+                    yield how, self._run(replace(how, loads=frozenset((pc,))))
+            yield how, every
 
     def _outcomes(self) -> list[list[Raw]]:
         """The runs that ended, by their outputs; none where they do not show all outcomes.
@@ -362,12 +383,9 @@ class OtherOrders:
         return groups if len(ended) >= LEAST_ORDERS and all(len(g) > 1 for g in groups) else []
 
 
-def _lengths(op: str) -> tuple[bool, ...]:
-    """The pauses before an instruction: long, and before a compare-and-swap short ones too.
-
-    Of a list, all other threads together seldom restore what one has read.
-    """
-    return (True, False) if ".cas." in op else (False,)
+def _around(loads: Iterable[int]) -> list[int]:
+    """Where a pause lets a load give an older value than it gives without."""
+    return [pc for load in loads for pc in range(load, load + 1 + MOST_AFTER)]
 
 
 def _consequence(

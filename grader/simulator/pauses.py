@@ -59,6 +59,10 @@ Place = tuple[int, int, int, int]
 """A state space, a block or 0, a buffer, and an offset."""
 
 
+MOST_AFTER = 4
+"""The instructions behind an access before which a thread pauses, to compare."""
+
+
 @dataclass(frozen=True)
 class Access:
     """A strong access of a trace: who accesses what, by which instruction.
@@ -198,6 +202,19 @@ def some_of(pcs: Sequence[int], image: Image, most: int) -> list[int]:
     return sorted(sorted(pcs, key=rank.__getitem__)[:most])
 
 
+def after(pc: int, image: Image) -> range:
+    """The instructions after one; some are no place of a pause, as they are part of others."""
+    return range(pc + 1, min(pc + 1 + MOST_AFTER, len(image.ops)))
+
+
+def lengths(op: str) -> tuple[bool, ...]:
+    """The pauses before an instruction: long, and before a compare-and-swap short ones too.
+
+    Of a list, all other threads together seldom restore what one has read.
+    """
+    return (True, False) if ".cas." in op else (False,)
+
+
 def order_for(traces: Sequence[Raw], image: Image, pc: int, launch: Launch) -> int:
     """The order in which the first thread that executes an instruction runs before all others.
 
@@ -234,8 +251,21 @@ def _first_of(count: int, r: int) -> int:
     return (count - 1 + r // 2 % count if r & 1 else r // 2) % count
 
 
-def interruption(raw: Raw, image: Image) -> NDArray[np.void] | None:
-    """The report of the first write that another thread's write makes wrong; None without one.
+@dataclass(frozen=True)
+class Interruption:
+    """A write that another thread's write makes wrong.
+
+    Attributes:
+        report: as the core makes them.
+        read: the instruction whose value the write depends on.
+    """
+
+    report: NDArray[np.void]
+    read: int
+
+
+def interruption(raw: Raw, image: Image) -> Interruption | None:
+    """The first write that another thread's write makes wrong; None without one.
 
     The other one comes between it and its thread's read of the place that it depends on.
     """
@@ -252,7 +282,7 @@ def interruption(raw: Raw, image: Image) -> NDArray[np.void] | None:
             and between.thread != a.thread
             and decisions.is_undone(read.pc, a.pc, read.value, a.value)
         ):
-            return _report(a, between, image)
+            return Interruption(_report(a, between, image), read.pc)
         if a.reads and not a.overwrites:
             known[key] = a, other
         else:

@@ -273,3 +273,17 @@ def output_difference(usual: Raw, other: Raw, launch: Launch, names: tuple[str, 
             at = int(np.argmax(_differing(a, b)))
             return f"`{name}[{at}]` is {b[at]} instead of {a[at]}"
     return ""
+
+
+def is_mixture(usual: Raw, result: Raw, more: Sequence[Raw], launch: Launch) -> bool:
+    """Whether each element of a run's outputs is the usual one or that of one of more runs.
+
+    Then it may be what one more order gives.
+    """
+    for number, _, a, b in _changed(usual, result, launch, ()):
+        left = _differing(a, b)
+        for buffer in (x for one in more for x in one.buffers if x.argument == number):
+            left &= _differing(buffer.data.view(a.dtype), b)
+        if left.any():
+            return False
+    return True

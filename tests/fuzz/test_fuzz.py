@@ -55,6 +55,20 @@ def test_addresses_with_offsets_of_any_size_are_encoded(offset: str) -> None:
     assert changed > 100
 
 
+def test_load_behind_the_parameters_of_a_function_is_refused() -> None:
+    """Behind them are those of another call, and what is known of their bits."""
+    changed = 0
+    for entry in entries():
+        functions = re.findall(r"^\.(?:visible |weak )?func .*?^\}", entry.text, re.M | re.S)
+        for text in functions:
+            far, count = re.subn(r"(ld\.param\S* \t?[^;]*\[\w+)\]", r"\1+4096]", text)
+            if count:
+                spoiled = entry.text.replace(text, far)
+                assert not execute(spoiled, entry.spec, grader.simulator.core.bindings.core())
+                changed += 1
+    assert changed > 3
+
+
 @pytest.mark.parametrize("name", ["atomics.fast", "prints.debug"])
 def test_instruction_that_lacks_an_operand_is_refused(name: str) -> None:
     """Analyses that look at an instruction before it is decoded meet it as it is."""

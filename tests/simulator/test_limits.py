@@ -199,7 +199,7 @@ extern "C" __global__ void k(const float *a, const float *b, float *out, int n) 
 
 
 def test_barriers_bound_what_is_known_of_volatile_data() -> None:
-    """Reads before a barrier are no evidence: 13 times a plain tile, and 50 while they were."""
+    """Reads before a barrier are no evidence: 25 times a plain tile, with the other orders."""
     n, data = 96, np.ones((96, 96), "f4")
     args = (
         Array("a", (n, n), "float32", data), Array("b", (n, n), "float32", data),
@@ -214,7 +214,7 @@ def test_barriers_bound_what_is_known_of_volatile_data() -> None:
             taken.append(time.thread_time() - begun)
             assert not trace.errors and (trace.outputs[2] == n).all()
         least.append(min(taken))
-    assert least[0] < 30 * least[1]
+    assert least[0] < 45 * least[1]
 
 
 @pytest.mark.parametrize("limit", [0.5, 2.0])

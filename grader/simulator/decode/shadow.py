@@ -47,7 +47,7 @@ from grader.simulator.decode.instructions import Insn, make_insn, types_of
 from grader.simulator.decode.lifetimes import marked
 from grader.simulator.decode.memory import FOLLOWED, GENERIC, LOCAL, PARAM, base_of, space_of
 from grader.simulator.decode.numbering import access_checks, address_made
-from grader.simulator.decode.operands import Operands, address, vector
+from grader.simulator.decode.operands import OperandError, Operands, address, vector
 from grader.simulator.decode.printed import printed_stores
 from grader.simulator.decode.stack import subscript_checks
 from grader.simulator.ptx.constants import integer
@@ -362,8 +362,10 @@ class Shadows:
         (base, at), frame = address(where), self.o.frame
         place, bytes_ = frame.places[base], frame.sizes[base]
         at += place + frame.shadow(bytes_)
-        size = TYPE_BYTES[i.op.split(".")[-1]]
-        for k, name in enumerate(vector(values)):
+        size, names = TYPE_BYTES[i.op.split(".")[-1]], vector(values)
+        if at < place or at + size * len(names) > frame.bytes:
+            raise OperandError(f"{where} is outside its parameter")
+        for k, name in enumerate(names):
             if load and name not in self.at:
                 continue
             insn = Insn("shadow_take" if load else "shadow_give", self.of(name), imm=at + k * size)
