@@ -18,7 +18,7 @@ from grader.simulator.decode.blocks import successors
 from grader.simulator.decode.control_flow import BRANCH
 from grader.simulator.decode.dataflow import sources, targets
 from grader.simulator.decode.module import Image
-from grader.simulator.diagnose.branching import decided, meetings
+from grader.simulator.diagnose.branching import block_of, decided, meetings
 from grader.simulator.diagnose.consequences import is_load
 from grader.simulator.ptx.model import TYPE_BYTES, Instruction
 
@@ -45,12 +45,8 @@ class Decisions:
 
     def __init__(self, image: Image) -> None:
         self.image = image
-        self.block_of = {
-            pc: (number, k)
-            for number, function in enumerate(image.functions)
-            for k, block in enumerate(function.blocks)
-            for pc in (*(insn.pc for insn in block.insns), block.end.pc)
-        }
+        self.block_of = block_of(image.functions)
+        self.conditions: dict[int, tuple[str, ...]] = {}
         self.writers: dict[tuple[int, str], list[int]] = {}
         for pc, i in enumerate(image.instructions):
             for name in targets(i):
@@ -71,14 +67,19 @@ class Decisions:
             return bool(made_of - {read, write})
         if read in made_of and i.op.partition(".")[0] in ("st", "atom"):
             return True
-        conditions = [*self._conditions(write), *([i.guard[0]] if i.guard else [])]
         if self.image.owner[read] != owner:
             return False
+        conditions = [*self._conditions(write), *([i.guard[0]] if i.guard else [])]
         taken = [[self._value(owner, x, read, v) for v in (before, now)] for x in conditions]
         return any(None not in pair and pair[0] != pair[1] for pair in taken)
 
-    def _conditions(self, pc: int) -> Iterator[str]:
+    def _conditions(self, pc: int) -> tuple[str, ...]:
         """The predicates of the branches that decide whether an instruction is executed."""
+        if pc not in self.conditions:
+            self.conditions[pc] = tuple(self._branches_before(pc))
+        return self.conditions[pc]
+
+    def _branches_before(self, pc: int) -> Iterator[str]:
         number, block = self.block_of.get(pc, (-1, -1))
         blocks = self.image.functions[number].blocks if number >= 0 else []
         after = [successors(b) for b in blocks]

@@ -20,7 +20,7 @@ Accesses move within a basic block. Whether two of them have the same place is k
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Container, Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator
 from dataclasses import replace
 
 import numpy as np
@@ -31,10 +31,11 @@ from grader.simulator.core import bindings as c
 from grader.simulator.core.run import Machine, Raw
 from grader.simulator.decode.blocks import COMPUTES
 from grader.simulator.decode.dataflow import access_head, sources, targets
+from grader.simulator.decode.memory import is_strong
 from grader.simulator.decode.module import Image, decode
 from grader.simulator.decode.operands import address_or_none
 from grader.simulator.diagnose.races import ATOMIC, LATE, OTHER_ATOMIC, OTHER_STORE, STORE
-from grader.simulator.pauses import MOST_ALIKE, is_strong, strong_accesses
+from grader.simulator.pauses import MOST_ALIKE, Traces
 from grader.simulator.ptx.model import TYPE_BYTES, Function, Instruction, Location
 
 MOST_PASSED = 64
@@ -139,10 +140,9 @@ def some_moves(moves: Iterable[Late], image: Image, most: int) -> list[Late]:
     return sorted(every, key=rank.__getitem__)[:most]
 
 
-def late_report(traces: Sequence[Raw], late: Late, image: Image) -> NDArray[np.void]:
+def late_report(traces: Traces, late: Late, image: Image) -> NDArray[np.void]:
     """A report of an access that may be late, as the core makes them."""
-    every = (a for raw in traces for a in strong_accesses(raw, image))
-    a = next(a for a in every if a.pc == late.access)
+    a = next(a for trace in traces for a in trace if a.pc == late.access)
     space, _, buffer, at = a.place
     report = np.zeros(1, c.REPORT)
     values = {

@@ -14,8 +14,7 @@ from functools import cached_property
 from grader.simulator.core import bindings as c
 from grader.simulator.core.run import Machine, Raw
 from grader.simulator.decode.dataflow import targets
-from grader.simulator.decode.memory import ACQUIRE, HAS_ACQUIRES, HAS_FENCES, RELEASE
-from grader.simulator.decode.sync import STRONG_READS
+from grader.simulator.decode.memory import ACQUIRE, HAS_ACQUIRES, HAS_FENCES, RELEASE, is_strong
 from grader.simulator.diagnose.consequences import Flow
 from grader.simulator.diagnose.orders import Missing, Pair
 from grader.simulator.diagnose.races import (
@@ -33,7 +32,6 @@ MOST_LINES = 4
 """Of the waits, and of the signals, the lines that are tried alone."""
 
 _OTHER = BLOCK_SCOPE | IN_FLIGHT | MIXED_SIZE | NO_PROXY_FENCE | SAME_INSTRUCTION | STALE_CACHE
-_STRONG = {*STRONG_READS, "release"}
 
 
 class OrderTrials:
@@ -139,9 +137,9 @@ class OrderTrials:
         """The strong accesses of some kinds, those of shared or global memory."""
         found = []
         for pc in self._rows:
-            head, *parts = self.machine.image.ops[pc].split(".")
-            strong = head in ("atom", "red") or not _STRONG.isdisjoint(parts)
-            if head in heads and strong and "local" not in parts:
+            op = self.machine.image.ops[pc]
+            head, *parts = op.split(".")
+            if head in heads and is_strong(op) and "local" not in parts:
                 found.append(pc)
         return found
 

@@ -35,6 +35,7 @@ from grader.simulator.late import (
 from grader.simulator.pauses import (
     MOST_AFTER,
     MOST_TRACED,
+    Traces,
     acts_on_reads,
     after,
     contended,
@@ -42,6 +43,7 @@ from grader.simulator.pauses import (
     lengths,
     order_for,
     some_of,
+    strong_accesses,
     writes_after_reads,
 )
 from grader.simulator.schedules import (
@@ -235,20 +237,21 @@ class OtherOrders:
         acts, orders = acts_on_reads(machine.image), may_be_late(machine.image)
         if not (acts or orders) or not self._affords(1):
             return ()
-        traces = [self._run(How(s, traced=True)).raw for s in OLD_SCHEDULES]
-        wanted = contended(traces, machine.image)
+        runs = [self._run(How(s, traced=True)) for s in OLD_SCHEDULES]
+        traces = [strong_accesses(run.raw, machine.image) for run in runs]
+        wanted = contended(traces)
         found = self._interrupted(machine, traces) if acts else ()
         found = found or (self._late(machine, traces, wanted) if orders else ())
         return found or (self._old_with_pauses(machine, traces, wanted, loads) if loads else ())
 
-    def _interrupted(self, machine: Machine, traces: Sequence[Raw]) -> tuple[Finding, ...]:
+    def _interrupted(self, machine: Machine, traces: Traces) -> tuple[Finding, ...]:
         """The findings of runs in which a thread pauses between a read and a write of a place."""
-        writes = writes_after_reads(traces, machine.image)
+        writes = writes_after_reads(traces)
         pauses = [(pc, short) for pc in writes for short in lengths(machine.image.ops[pc])]
         for pc, short in pauses[:MOST_PAUSES]:
             if not self._affords(1):
                 break
-            how = self._pause(machine, traces, pc)
+            how = self._pause(traces, pc)
             run = self._run(replace(how, short_pause=short, traced=True))
             if run.errors:
                 return found_in_order(run.raw, run.found)
@@ -260,9 +263,7 @@ class OtherOrders:
                 return (replace(finding, message=f"{finding.message}; then {what}"),)
         return ()
 
-    def _late(
-        self, machine: Machine, traces: Sequence[Raw], wanted: Sequence[int]
-    ) -> tuple[Finding, ...]:
+    def _late(self, machine: Machine, traces: Traces, wanted: Sequence[int]) -> tuple[Finding, ...]:
         """The finding of an access that makes the kernel wrong where it is late."""
         kernel = machine.image.functions[0].name
         moves = late_accesses(machine.module.functions[kernel], frozenset(wanted))
@@ -270,7 +271,7 @@ class OtherOrders:
             code = moved(machine, kernel, late) if self._affords(1) else None
             if code is None:
                 continue
-            how = self._pause(machine, traces, late.access)
+            how = self._pause(traces, late.access)
             run = self._run(replace(how, pause=late.pause, traced=True, machine=code))
             if overlaps(run.raw, late) or not self._is_wrong(run):
                 continue
@@ -278,14 +279,13 @@ class OtherOrders:
             what = _consequence(run, outcomes, self.launch, self.names)
             apart = [late.access, late.passed, *after(late.passed, machine.image)]
             if what and len(outcomes) == 1 and not self._depends(how, apart):
-                report = late_report(traces, late, machine.image)
-                (finding,) = self.runs.explain(traces[0], report)
+                (finding,) = self.runs.explain(self.usual, late_report(traces, late, machine.image))
                 return (replace(finding, message=f"{finding.message}; then {what}"),)
         return ()
 
-    def _pause(self, machine: Machine, traces: Sequence[Raw], pc: int) -> How:
+    def _pause(self, traces: Traces, pc: int) -> How:
         """A pause before an instruction, in an order in which other threads can run then."""
-        schedule = order_for(traces, machine.image, pc, self.launch)
+        schedule = order_for(traces, pc, self.launch)
         return How(schedule, pause=pc, whole_turns=bool(schedule))
 
     def _depends(self, how: How, pauses: Sequence[int], result: Raw | None = None) -> bool:
@@ -302,12 +302,12 @@ class OtherOrders:
             return is_mixture(self.usual, result, ended, self.launch)
         return any(output_difference(self.usual, x, self.launch, self.names) for x in ended)
 
-    def _pauses(self, machine: Machine, traces: Sequence[Raw], wanted: Sequence[int]) -> list[How]:
+    def _pauses(self, machine: Machine, traces: Traces, wanted: Sequence[int]) -> list[How]:
         pauses = some_of(wanted, machine.image, MOST_PAUSES)
-        return [self._pause(machine, traces, pc) for pc in pauses]
+        return [self._pause(traces, pc) for pc in pauses]
 
     def _outcomes_with_pauses(
-        self, machine: Machine, traces: Sequence[Raw], wanted: Sequence[int]
+        self, machine: Machine, traces: Traces, wanted: Sequence[int]
     ) -> list[list[Raw]]:
         """The outcomes, with those of pauses where memory is sequentially consistent."""
         if not self.paused:
@@ -320,7 +320,7 @@ class OtherOrders:
     def _old_with_pauses(
         self,
         machine: Machine,
-        traces: Sequence[Raw],
+        traces: Traces,
         wanted: Sequence[int],
         loads: frozenset[int],
     ) -> tuple[Finding, ...]:

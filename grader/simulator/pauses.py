@@ -26,7 +26,7 @@ from grader.simulator.core import bindings as c
 from grader.simulator.core.run import Raw
 from grader.simulator.decisions import Decisions
 from grader.simulator.decode.dataflow import sources
-from grader.simulator.decode.memory import SHARED
+from grader.simulator.decode.memory import SHARED, is_strong
 from grader.simulator.decode.module import Image
 from grader.simulator.diagnose.races import (
     ACROSS_BLOCKS,
@@ -48,7 +48,6 @@ MOST_SEEDS = 256
 """The orders among which one is looked for."""
 
 LANES, _WORD = 32, (1 << 64) - 1
-_STRONG = frozenset(("volatile", "relaxed", "acquire", "release", "mmio"))
 _MAY_KEEP = frozenset(("cas", "min", "max", "inc", "dec"))
 _CLOCKS = ("%clock", "%globaltimer")
 
@@ -82,10 +81,15 @@ class Access:
     overwrites: bool
 
 
-def strong_accesses(raw: Raw, image: Image) -> Iterator[Access]:
+Traces = Sequence[Sequence[Access]]
+"""By run, its strong accesses in their order."""
+
+
+def strong_accesses(raw: Raw, image: Image) -> Sequence[Access]:
     """The accesses of a run that was traced with `only_strong`; none where there are too many."""
     if raw.accesses is None or raw.traced > MOST_TRACED:
-        return
+        return []
+    found = list[Access]()
     heads, blind = [op.partition(".")[0] for op in image.ops], _blind_writes(image)
     names = ("block", "thread", "pc", "space", "buffer", "at", "bytes", "value", "event")
     rows = zip(*(raw.accesses[n].tolist() for n in names), strict=True)
@@ -94,7 +98,8 @@ def strong_accesses(raw: Raw, image: Image) -> Iterator[Access]:
         changes = heads[pc] != "ld" and event != c.UNCHANGED
         reads = not changes and heads[pc] in ("ld", "atom")
         overwrites = blind[pc] and (changes or ".cas." not in image.ops[pc])
-        yield Access((block, thread), place, pc, size, value, reads, changes, overwrites)
+        found.append(Access((block, thread), place, pc, size, value, reads, changes, overwrites))
+    return found
 
 
 _KEEPS = {"add": "0", "or": "0", "xor": "0", "and": "-1"}
@@ -117,17 +122,11 @@ def acts_on_reads(image: Image) -> bool:
     )
 
 
-def is_strong(op: str) -> bool:
-    """Whether an access is an atomic, volatile, or has a memory order."""
-    head, *parts = op.split(".")
-    return head in ("atom", "red") or not _STRONG.isdisjoint(parts)
-
-
 def _reads_alone(i: Instruction) -> bool:
     """Whether an instruction may read a place without changing it."""
     head, *parts = i.op.split(".")
     if head != "atom":
-        return head == "ld" and not _STRONG.isdisjoint(parts)
+        return head == "ld" and is_strong(i.op)
     if not _MAY_KEEP.isdisjoint(parts):
         return True
     return any(i.operands[-1] == value for name, value in _KEEPS.items() if name in parts)
@@ -144,20 +143,20 @@ def _blind_writes(image: Image) -> list[bool]:
     ]
 
 
-def writes_after_reads(traces: Sequence[Raw], image: Image) -> list[int]:
+def writes_after_reads(traces: Traces) -> list[int]:
     """The writes of places that their threads read before, where other threads may write too.
 
     These are threads that change the place, or that execute such a read of it themselves.
     """
-    return sorted({pc for raw in traces for pc in _writes_after_reads(raw, image)})
+    return sorted({pc for trace in traces for pc in _writes_after_reads(trace)})
 
 
-def _writes_after_reads(raw: Raw, image: Image) -> Iterator[int]:
+def _writes_after_reads(trace: Sequence[Access]) -> Iterator[int]:
     known: dict[tuple[Thread, Place], int] = {}
     pairs: dict[tuple[int, int], set[tuple[Thread, Place]]] = {}
     users: dict[tuple[Place, int], set[Thread]] = {}
     changers: dict[Place, set[Thread]] = {}
-    for a in strong_accesses(raw, image):
+    for a in trace:
         key = a.thread, a.place
         changers.setdefault(a.place, set()).update({a.thread} if a.changes else ())
         if a.overwrites and key in known:
@@ -172,17 +171,17 @@ def _writes_after_reads(raw: Raw, image: Image) -> Iterator[int]:
             yield write
 
 
-def contended(traces: Sequence[Raw], image: Image) -> list[int]:
+def contended(traces: Traces) -> list[int]:
     """The accesses of places that several threads access and one changes.
 
     None where there is one such place alone: all threads see the same values of it.
     """
     found: dict[int, set[Place]] = {}
-    for raw in traces:
+    for trace in traces:
         users: dict[Place, set[Thread]] = {}
         places: dict[int, set[Place]] = {}
         changed = set[Place]()
-        for a in strong_accesses(raw, image):
+        for a in trace:
             users.setdefault(a.place, set()).add(a.thread)
             places.setdefault(a.pc, set()).add(a.place)
             changed |= {a.place} if a.changes else set()
@@ -215,14 +214,14 @@ def lengths(op: str) -> tuple[bool, ...]:
     return (True, False) if ".cas." in op else (False,)
 
 
-def order_for(traces: Sequence[Raw], image: Image, pc: int, launch: Launch) -> int:
+def order_for(traces: Traces, pc: int, launch: Launch) -> int:
     """The order in which the first thread that executes an instruction runs before all others.
 
     It is 0, the usual one of the first trace, where that is so there; also where none of some
     orders is one.
     """
-    first = next(strong_accesses(traces[0], image), None)
-    own = next((a for raw in traces for a in strong_accesses(raw, image) if a.pc == pc), first)
+    first = next(iter(traces[0]), None)
+    own = next((a for trace in traces for a in trace if a.pc == pc), first)
     if first is None or own is None or own.thread == first.thread:
         return 0
     block, warp = own.thread[0], own.thread[1] // LANES

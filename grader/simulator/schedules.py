@@ -29,6 +29,7 @@ from grader.simulator.core.bindings import LIMIT, TIMEOUT
 from grader.simulator.core.run import Machine, Raw
 from grader.simulator.decode.memory import HAS_CHECKS, HAS_ORDERS, HAS_TESTS, HAS_UPDATES
 from grader.simulator.decode.module import Image
+from grader.simulator.ptx.model import STRONG_READS
 
 SAMPLE_KINDS = frozenset(
     {"race", "lost-update", "invalid-access", "uninitialized-read", "barrier-divergence"}
@@ -41,8 +42,6 @@ ABORTS = frozenset({"timeout", "launch-failure"})
 ROUNDING = 1e-4
 """The largest relative difference of floats that the order of atomic additions explains."""
 
-
-STRONG_READS = frozenset(("volatile", "relaxed", "acquire", "mmio"))
 
 ORDERS = (6, 5, 8, 7, 1, 2, 3, 4)
 """The other orders in which a kernel is run that waits, locks or frees; in 6 all run abreast."""

@@ -57,7 +57,7 @@ def run(kernel: str, code: Machine, limits: Limits) -> tuple[Raw, list[int]]:
 def test_others_write_while_a_warp_pauses() -> None:
     code, limits = machine("checks"), Limits(10_000, 5.0, trace=1 << 8, only_strong=True)
     raw, usual = run("checks", code, limits)
-    (write,) = writes_after_reads([raw], code.image)
+    (write,) = writes_after_reads([strong_accesses(raw, code.image)])
     raw, paused = run("checks", code, Limits(10_000, 5.0, pause=write, trace=64, only_strong=True))
     assert (usual[0], paused[0]) == (100, 100)
     stores = [a for a in strong_accesses(raw, code.image) if a.pc == write]
@@ -88,9 +88,9 @@ def test_order_begins_with_the_first_thread_of_an_instruction() -> None:
     code = machine("spins")
     limits = Limits(10_000, 5.0, trace=1 << 8, only_strong=True)
     raw, _ = run("spins", code, limits)
-    every = list(strong_accesses(raw, code.image))
+    every = strong_accesses(raw, code.image)
     last = next(a for a in every if a.thread != every[0].thread)
-    assert order_for([raw], code.image, every[0].pc, launch("spins")) == 0
-    order = order_for([raw], code.image, last.pc, launch("spins"))
+    assert order_for([every], every[0].pc, launch("spins")) == 0
+    order = order_for([every], last.pc, launch("spins"))
     raw, _ = run("spins", code, replace(limits, schedule=order, whole_turns=True))
-    assert next(strong_accesses(raw, code.image)).thread == last.thread
+    assert strong_accesses(raw, code.image)[0].thread == last.thread

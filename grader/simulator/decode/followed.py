@@ -22,7 +22,7 @@ from grader.simulator.decode.dataflow import (
     targets,
 )
 from grader.simulator.decode.instructions import types_of
-from grader.simulator.decode.memory import CONST, LOCAL, PARAM, space_of
+from grader.simulator.decode.memory import CONST, LOCAL, PARAM, is_strong, space_of
 from grader.simulator.decode.operands import address_or_none, vector
 from grader.simulator.ptx.model import TYPE_BYTES, Function, Instruction
 
@@ -251,13 +251,9 @@ def _memory_accesses(f: Function, head: str) -> Iterator[tuple[Key, Instruction]
         block += at in starts
         if parts[0] == head and len(i.operands) == 2 and "::cluster" not in i.op:
             where = i.operands[0 if head == "st" else 1]
-            if space_of(parts) not in (PARAM, CONST, LOCAL) and not _is_strong(parts):
+            if space_of(parts) not in (PARAM, CONST, LOCAL) and not is_strong(i.op):
                 yield (block, i.location, _root(written, address_or_none(where)[0])), i
         block += parts[0] in BRANCHES
-
-
-def _is_strong(parts: list[str]) -> bool:
-    return not {"volatile", "relaxed", "acquire", "release", "mmio"}.isdisjoint(parts)
 
 
 def _root(written: Mapping[str, list[Instruction]], name: str) -> str:

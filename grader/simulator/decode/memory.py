@@ -30,6 +30,12 @@ _PARTS = {"byte": 1, "stored": 1, "half": 2}
 """The bytes of what `and.byte.b64` and others point to: see ptx/source_map.py."""
 
 
+def is_strong(op: str) -> bool:
+    """Whether an access is an atomic, volatile, or has a memory order."""
+    head, *parts = op.split(".")
+    return head in ("atom", "red") or not _STRONG.keys().isdisjoint(parts)
+
+
 def space_of(parts: list[str]) -> int:
     """The state space of an instruction; GENERIC when it names none.
 

@@ -138,7 +138,6 @@ class Image:
 MAX_STACK = 512 << 10
 """Bytes of local memory of a thread: CUDA C++ Programming Guide, compute capabilities."""
 
-_STRONG = {*sync.STRONG_READS, "release"}
 _EXACT = {"atom", "red", "membar", "fence", "mbarrier"}
 
 
@@ -338,7 +337,7 @@ class _Decoder:
             space, size = access
             for x in (memory.SHARED, memory.GLOBAL) if space == memory.GENERIC else (space,):
                 image.smallest[x] = min(image.smallest.get(x, 4), size)
-            strong = parts[0] in ("atom", "red") or bool(_STRONG & set(parts))
+            strong = memory.is_strong(op)
             if strong and space in (memory.GENERIC, memory.GLOBAL):
                 image.may_wait = image.exact = True
             image.exact |= strong and "volatile" not in parts

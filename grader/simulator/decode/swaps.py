@@ -13,14 +13,13 @@ from collections.abc import Container, Iterable, Mapping, Sequence
 from grader.simulator.decode.dataflow import targets
 from grader.simulator.decode.operands import address_or_none
 from grader.simulator.decode.sync import (
-    STRONG_READS,
     callee_of,
     moved_by,
     stack_slot,
     successors_of,
     swap_of,
 )
-from grader.simulator.ptx.model import TYPE_BYTES, Function, Instruction
+from grader.simulator.ptx.model import STRONG_READS, TYPE_BYTES, Function, Instruction
 
 _WIDTHS = {2: "16|32|64", 4: "32|64", 8: "64"}
 _CALCULATES = re.compile(

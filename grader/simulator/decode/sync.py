@@ -22,7 +22,13 @@ from grader.simulator.decode.memory import (
     space_of,
 )
 from grader.simulator.decode.operands import OperandError, Operands, address_or_none, vector
-from grader.simulator.ptx.model import TYPE_BYTES, Function, Instruction, Location
+from grader.simulator.ptx.model import (
+    STRONG_READS,
+    TYPE_BYTES,
+    Function,
+    Instruction,
+    Location,
+)
 
 ATOMICS = ("add", "min", "max", "inc", "dec", "exch", "cas", "and", "or", "xor")
 _TYPES = {"u": 0, "b": 0, "s": 1, "f": 2}
@@ -75,7 +81,6 @@ def _atomic(op: str, target: str, operands: list[str], o: Operands) -> list[Insn
 
 
 BY_SIZE = frozenset(("lt", "le", "gt", "ge", "lo", "ls", "hi", "hs", "ltu", "leu", "gtu", "geu"))
-STRONG_READS = frozenset(("volatile", "relaxed", "acquire", "mmio"))
 _EFFECTS = {"st", "red", "bar", "barrier", "call", "cp"}
 """What a loop that only waits does not contain."""
 

@@ -30,14 +30,13 @@ from grader.simulator.decode.operands import address_or_none
 from grader.simulator.decode.swaps import swap_loads
 from grader.simulator.decode.sync import (
     BY_SIZE,
-    STRONG_READS,
     has_fences,
     pointer_stores,
     strong_roles,
     unheeded_tests,
     users_of,
 )
-from grader.simulator.ptx.model import Function, Instruction
+from grader.simulator.ptx.model import STRONG_READS, Function, Instruction
 
 READ, WRITE, MERGE, BEST, POINTER = 1, 2, 4, 8, 16
 """What an instruction is to an update, in Insn.used: it reads the place, or writes there: what is

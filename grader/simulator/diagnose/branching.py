@@ -4,6 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from grader.simulator.decode.module import Decoded
+
+
+def block_of(functions: Sequence[Decoded]) -> dict[int, tuple[int, int]]:
+    """By program counter of a decoded instruction, the numbers of its function and its block."""
+    return {
+        pc: (number, k)
+        for number, function in enumerate(functions)
+        for k, block in enumerate(function.blocks)
+        for pc in (*(insn.pc for insn in block.insns), block.end.pc)
+    }
+
 
 def decided(after: Sequence[Sequence[int]], meeting: Sequence[int], branch: int) -> set[int]:
     """The blocks between a branch and the first block that all its ways lead to.

@@ -29,6 +29,7 @@ from grader.simulator.decode.control_flow import BARRIER, ORDERS, WARPSYNC
 from grader.simulator.decode.dataflow import sources, targets
 from grader.simulator.decode.module import Image
 from grader.simulator.decode.operands import vector
+from grader.simulator.diagnose.branching import block_of
 from grader.simulator.diagnose.races import (
     ATOMIC,
     IN_LIBRARY,
@@ -42,11 +43,9 @@ from grader.simulator.diagnose.races import (
     WITHIN_WARP,
     Report,
 )
-from grader.simulator.ptx.model import Instruction, function_name, plain_name
+from grader.simulator.ptx.model import STRONG_READS, Instruction, function_name, plain_name
 
 _LOADS = ("ld", "ldu", "tex", "tld4")
-_STRONG = frozenset(("volatile", "relaxed", "acquire", "mmio"))
-"""Loads that the optimizer neither adds nor removes."""
 _CHOOSING = frozenset(
     ("selp", "slct", "and", "or", "xor", "not", "lop3", "bfe", "bfi", "prmt", "shl", "shr", "shf")
 )
@@ -85,14 +84,10 @@ class Confirmation:
 
     def __init__(self, image: Image) -> None:
         self.image = image
-        self.blocks: dict[int, tuple[int, int]] = {}
-        for number, function in enumerate(image.functions):
-            for k, block in enumerate(function.blocks):
-                for insn in block.insns:
-                    self.blocks[insn.pc] = (number, k)
-                self.blocks[block.end.pc] = (number, k)
+        self.blocks = block_of(image.functions)
         self.decoded = sorted(self.blocks)
         self.readers: dict[int, dict[str, list[int]]] = {}
+        self.after: dict[int, list[list[int]]] = {}
 
     def doubts(self, r: Report) -> bool:
         """Whether a report is about a load whose value may be discarded."""
@@ -111,7 +106,7 @@ class Confirmation:
             found = []
         ops = self.image.ops
         parts = {pc: ops[pc].split(".") for pc in found if pc < len(ops)}
-        return [pc for pc, p in parts.items() if p[0] in _LOADS and _STRONG.isdisjoint(p)]
+        return [pc for pc, p in parts.items() if p[0] in _LOADS and STRONG_READS.isdisjoint(p)]
 
     def is_discardable(self, pc: int, *, copied: bool = False) -> bool:
         """Whether the value of a load may have no effect; `copied`: other than to be stored."""
@@ -201,7 +196,9 @@ class Confirmation:
         then = {k for n, k, _ in places if n == number}
         if not then:
             return False
-        after = [successors(block) for block in self.image.functions[number].blocks]
+        if number not in self.after:
+            self.after[number] = [successors(b) for b in self.image.functions[number].blocks]
+        after = self.after[number]
         ends = {k for k, follow in enumerate(after) if not follow}
         without = [[k for k in follow if k not in then] for follow in after]
         return ends.isdisjoint(reachable(without, start))

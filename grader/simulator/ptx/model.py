@@ -184,6 +184,9 @@ class SectionBytes:
         return out
 
 
+STRONG_READS = frozenset(("volatile", "relaxed", "acquire", "mmio"))
+"""The parts of an opcode that make a load strong: it may read what another thread is writing."""
+
 TYPE_BYTES = {
     "b8": 1,
     "u8": 1,

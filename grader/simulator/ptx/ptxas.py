@@ -24,7 +24,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import replace
 
-from grader.simulator.ptx.model import Function, Instruction, Module
+from grader.simulator.ptx.model import STRONG_READS, Function, Instruction, Module
 
 _PRODUCTS = {
     f"mul{ftz}.{kind}": (ftz, kind) for ftz, kind in (("", "f32"), (".ftz", "f32"), ("", "f64"))
@@ -32,7 +32,6 @@ _PRODUCTS = {
 _REGISTER = re.compile(r"%[\w$]+")
 _ENDS_BLOCK = ("bra", "brx", "ret", "exit", "trap", "call")
 _SPACES = ("global", "shared")
-_STRONG = frozenset(("volatile", "relaxed", "acquire", "mmio"))
 _WRITES = frozenset(("st", "atom", "red", "cp", "stmatrix", "wmma"))
 _ORDERS = frozenset(("bar", "barrier", "membar", "fence", "mbarrier", "call", "discard"))
 _WITHOUT_RESULT = frozenset(("st", "red", "cp", "prefetch", "stmatrix"))
@@ -246,7 +245,7 @@ class _Loads:
 
 def _space_of_weak_load(i: Instruction) -> str:
     parts = i.op.split(".")
-    if parts[0] != "ld" or i.guard or not _STRONG.isdisjoint(parts):
+    if parts[0] != "ld" or i.guard or not STRONG_READS.isdisjoint(parts):
         return ""
     return next((space for space in _SPACES if space in parts), "")
 
@@ -256,7 +255,7 @@ def _changed_spaces(i: Instruction) -> tuple[str, ...]:
     parts = i.op.split(".")
     if parts[0] in _ORDERS or "acquire" in parts:
         return _SPACES
-    strong = parts[0] == "ld" and not _STRONG.isdisjoint(parts)
+    strong = parts[0] == "ld" and not STRONG_READS.isdisjoint(parts)
     if not strong and parts[0] not in _WRITES:
         return ()
     own = tuple(space for space in _SPACES if space in parts)

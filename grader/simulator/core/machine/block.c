@@ -179,9 +179,10 @@ u32 mixed(u32 a, u32 b, u32 c) {
   return (u32)(x >> 32);
 }
 static u32 warp_in_turn(const Cta *c, u32 x, u32 round) {
-  u32 schedule = c->warp->launch->schedule, r = mixed(schedule, c->number, round);
+  const Launch *n = c->worker->launch;
+  u32 schedule = n->schedule, r = mixed(schedule, c->number, round);
   if (!schedule) return x;
-  if (schedule % ORDER_KINDS == PATIENT) return schedule / ORDER_KINDS & 1 ? x : c->warps - 1 - x;
+  if (is_of_kind(n, PATIENT)) return schedule / ORDER_KINDS & 1 ? x : c->warps - 1 - x;
   return (r & 1 ? c->warps - 1 - x + r / 2 % c->warps : x + r / 2 % c->warps) % c->warps;
 }
 /* Whether all warps of a block wait in loops for what none of them does; of blocks that wait for each other all

@@ -352,8 +352,8 @@ static u64 turn_of(const Warp *w) {
   const Launch *n = w->launch;
   if (n->whole_turns) return STEPS_A_TURN;
   u32 r = n->schedule ? mixed(n->schedule, w->cta->number * MAX_WARPS + w->index, w->turns) : 0;
-  if (n->schedule % ORDER_KINDS == ABREAST) return 1;
-  if (n->schedule % ORDER_KINDS == PATIENT) return STEPS_A_TURN;
+  if (is_of_kind(n, ABREAST)) return 1;
+  if (is_of_kind(n, PATIENT)) return STEPS_A_TURN;
   return n->schedule ? 1 + r % (2u << (r >> 16) % 6) : STEPS_A_TURN;
 }
 

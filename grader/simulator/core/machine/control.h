@@ -11,6 +11,9 @@ enum { BAD_CALL = 1, BAD_TABLE, BAD_BARRIER, REFUSED, MANY_COPIES }; /* the `ext
 enum { MBARRIER_INIT, MBARRIER_INVALIDATE, MBARRIER_ARRIVE, MBARRIER_DROP, MBARRIER_EXPECT, MBARRIER_ARRIVE_EXPECT }; /* Insn.e */
 enum { MBARRIER_COUNTED = 1, MBARRIER_MOST = (1 << 20) - 1 }; /* in Insn.flag, beside RELAXED: c is a count; the largest one */
 enum { ORDER_KINDS = 8, ABREAST = 6, PATIENT = 7 }; /* a schedule's number modulo the first: see slice_of */
+
+/* Whether an order is of a kind; with whole turns it is of none. */
+static inline bool is_of_kind(const Launch *n, u32 kind) { return n->schedule % ORDER_KINDS == kind && !n->whole_turns; }
 enum Outcome { DONE, BLOCKED, ROTATE, STOPPED };
 
 /* block.c */

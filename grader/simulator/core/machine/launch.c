@@ -56,8 +56,8 @@ static u64 slice_of(const Launch *n, u64 turn) {
   if (!n->may_wait) return UINT64_MAX / 2;
   if (n->whole_turns) return SHORT_SLICE;
   u32 r = n->schedule ? mixed(n->schedule, 1, (u32)turn) : 0, most = LONG_TURN;
-  if (n->schedule % ORDER_KINDS == PATIENT) most *= PATIENCE;
-  if (n->schedule % ORDER_KINDS == ABREAST) return 1;
+  if (is_of_kind(n, PATIENT)) most *= PATIENCE;
+  if (is_of_kind(n, ABREAST)) return 1;
   return !n->schedule ? SHORT_SLICE : r & n->schedule & 1 ? most : 1u << r / 2 % 7;
 }
 

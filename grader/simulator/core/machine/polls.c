@@ -86,8 +86,7 @@ static bool waits_still(Warp *w, const Insn *i) {
 
 /* In one order a warp looks for long before it sleeps, so that a wait for a limited time gives up. */
 bool is_patient(Warp *w) {
-  const Launch *n = w->launch;
-  return n->schedule % ORDER_KINDS == PATIENT && !n->whole_turns && w->patience < PATIENT_LOOKS && ++w->patience;
+  return is_of_kind(w->launch, PATIENT) && w->patience < PATIENT_LOOKS && ++w->patience;
 }
 
 /* Whether the look, with some of the lanes, gives what it gave the last time, and they did nothing else since. */
