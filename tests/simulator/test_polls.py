@@ -124,3 +124,24 @@ def test_each_look_of_threads_that_wait_in_turn_costs_little(
     others = {schedule: raw.ended for schedule, raw in runs.items() if schedule}
     assert len(others) > 2
     assert all(ended for schedule, ended in others.items() if schedule != PATIENT)
+
+
+BYTE_LOCK = """
+#include <cuda/atomic>
+__device__ unsigned char lock;
+extern "C" __global__ void k(int *count)
+{
+    cuda::atomic_ref<unsigned char, cuda::thread_scope_device> held(lock);
+    while (held.exchange(1, cuda::memory_order_acquire)) {}
+    *count += 1;
+    held.store(0, cuda::memory_order_release);
+}
+"""
+
+
+def test_threads_sleep_that_wait_for_a_byte_at_the_end_of_its_buffer() -> None:
+    count = Array("count", (1,), "int32", np.zeros(1, np.int32), read_back=True)
+    launch = Launch("k", (1, 1, 1), (32, 1, 1), (count,))
+    (trace,) = simulate(compiled(BYTE_LOCK), [launch], steps=2000 * 32)
+    assert trace.ended and trace.findings == ()
+    assert trace.outputs[0].tolist() == [32]

@@ -17,11 +17,14 @@ static u64 place_of(u64 at) {
   return at & ((1ull << PART_KIND) - 1) & ~3ull;
 }
 
-/* The bytes at a place, of which other threads may change the value; NULL if there are none. */
-static const u8 *bytes_at(const Warp *w, u32 space, u64 place, u32 bytes) {
+/* The bytes at a place, of which other threads may change the value; NULL if there are none. The word around an object
+ * may end behind its buffer. */
+static const u8 *bytes_at(const Warp *w, u32 space, u64 place, u32 *bytes) {
   Region r = region_of(w, space, place);
-  bool inside = r.space == SHARED || r.space == GLOBAL ? r.size >= bytes && place - r.base <= r.size - bytes : false;
-  return inside ? r.data + (place - r.base) : NULL;
+  u64 offset = place - r.base;
+  if ((r.space != SHARED && r.space != GLOBAL) || offset >= r.size) return NULL;
+  if (*bytes > r.size - offset) *bytes = (u32)(r.size - offset);
+  return r.data + offset;
 }
 
 static u64 value_of(const u8 *p, u32 bytes) {
@@ -36,14 +39,14 @@ static u64 value_of(const u8 *p, u32 bytes) {
 
 /* What the lanes see, and in *all a hash of it; false where others cannot change what one of them looks at. */
 static bool see(const Warp *w, const Insn *i, const u64 *at, u32 lanes, u64 *seen, u64 *all) {
-  u32 bytes = (u32)i->size * i->count;
   u64 before = 0, value = 0;
   *all = 1;
   for (u32 m = lanes; m; m &= m - 1) {
     u32 l = first_lane(m);
     u64 place = place_of(at[l]);
     if (m == lanes || place != before) {
-      const u8 *p = bytes_at(w, i->space, place, bytes);
+      u32 bytes = (u32)i->size * i->count;
+      const u8 *p = bytes_at(w, i->space, place, &bytes);
       if (!p) return false;
       value = value_of(p, bytes);
       before = place;
@@ -126,8 +129,9 @@ void wake_changed(Warp *w) {
   for (u32 m = any ? w->asleep : 0; m; m &= m - 1) {
     u32 l = first_lane(m);
     const Sleep *s = &w->sleep[l];
-    const u8 *p = s->place ? bytes_at(w, s->space, s->place, s->bytes) : NULL;
-    if (!p || value_of(p, s->bytes) != s->seen) w->asleep &= ~(1u << l);
+    u32 bytes = s->bytes;
+    const u8 *p = s->place ? bytes_at(w, s->space, s->place, &bytes) : NULL;
+    if (!p || value_of(p, bytes) != s->seen) w->asleep &= ~(1u << l);
   }
 }
 
