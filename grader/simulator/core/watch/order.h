@@ -191,8 +191,9 @@ static inline Head *head_in_phase(Ledger *ledger, Order *o, u32 granule, u32 pha
 }
 
 /* release.c. TICKET, beside the bits of Insn.flag: an atomic that draws a ticket. CUDA's own example of a
- * last block that reads what all have written draws one, and has a full barrier but no fence after it. */
-enum { TICKET = 1 << 16 };
+ * last block that reads what all have written draws one, and has a full barrier but no fence after it.
+ * PASSED_ON: only read-modify-writes change the place, as an mbarrier. */
+enum { TICKET = 1 << 16, PASSED_ON = 1 << 17 };
 #define ALL_PLACES UINT32_MAX
 typedef struct { Buffer *buffer; Head *head; u32 granules, offset, size; } Place;
 void observe(Warp *w, u32 lane, const Place *p, u32 flag);

@@ -476,6 +476,9 @@ static Visit visit_of_mbarrier(Warp *w, const Insn *i, u32 l, u32 offset, enum A
   return (Visit){.w = w, .i = i, .lane = l, .thread = thread_of(w, l), .offset = offset, .at = offset,
                  .size = MBARRIER_BYTES, .access = access, .reads = true};
 }
+static u32 flag_of_mbarrier(const Warp *w, const Insn *i, u32 orders) {
+  return (i->flag & RELAXED ? RELAXED : orders) | PASSED_ON | (first_scope(w) == BLOCK ? SCOPE_CTA : 0);
+}
 static void set_mbarrier(Warp *w, const Insn *i, const u32 *offset) {
   check(w, i, NULL, offset, MBARRIER_BYTES, WRITES);
   for (u32 m = w->mask; m; m &= m - 1) forget_phases(w->cta, offset[first_lane(m)]);
@@ -483,7 +486,7 @@ static void set_mbarrier(Warp *w, const Insn *i, const u32 *offset) {
 static void arrive_at_mbarrier(Warp *w, const Insn *i, const u32 *offset) {
   for (u32 m = w->mask; m && !w->worker->no_memory; m &= m - 1) {
     u32 l = first_lane(m);
-    check_strong(visit_of_mbarrier(w, i, l, offset[l], UPDATES), i->flag & RELAXED ? RELAXED : RELEASE);
+    check_strong(visit_of_mbarrier(w, i, l, offset[l], UPDATES), flag_of_mbarrier(w, i, RELEASE));
   }
 }
 static void test_mbarrier(Warp *w, const Insn *i, const u32 *offset) {
@@ -499,7 +502,7 @@ static void complete_mbarrier(Warp *w, u32 offset) {
 }
 static void pass_mbarrier(Warp *w, const Insn *i, u32 lane, u32 offset) {
   const Place p = place_of(w, NULL, offset, MBARRIER_BYTES);
-  observe_phase(w, lane, &p, i->flag & RELAXED ? RELAXED : ACQUIRE);
+  observe_phase(w, lane, &p, flag_of_mbarrier(w, i, ACQUIRE));
 }
 
 static bool listens(const Launch *n) { return n->exact; }

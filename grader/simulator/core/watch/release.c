@@ -69,7 +69,7 @@ static void observe_load(Warp *w, u32 thread, u64 key, const Load *l, u32 scope,
   if (acquires) learn(w, thread, &l->released);
   if (flag & TICKET) join_view(k, o->shape, &t->ticket, &l->released);
   join_view(k, o->shape, &t->read[scope], &l->released);
-  if (acquires || !(w->launch->sync & HAS_ACQUIRES)) return;
+  if (acquires || flag & PASSED_ON || !(w->launch->sync & HAS_ACQUIRES)) return;
   Visited *v = visited(w, thread, key, true);
   if (v) join_view(k, o->shape, &v->read[scope], &l->released);
 }
@@ -217,6 +217,17 @@ static void note_release(Warp *w, u32 thread, u64 key, u32 flag) {
   drop_view(shape(w), &now);
 }
 
+/* A release that the value itself passes on to all later ones. */
+static void add_release(Warp *w, u32 thread, Carried *c, u32 flag) {
+  View now = release_now(w, thread);
+  order_of(w->cta)->epoch[thread]++;
+  for (u32 x = flag & SCOPE_CTA ? BLOCK : DEVICE; x <= first_scope(w); x++) {
+    Load *to = x == DEVICE ? &c->load : load_of_block(w->worker, c, w->cta->number);
+    if (to) add(w->worker, shape(w), to, &now, NULL);
+  }
+  drop_view(shape(w), &now);
+}
+
 static bool carries_nothing(Warp *w, u32 thread) {
   const Clocks *t = &order_of(w->cta)->clocks[thread];
   bool none = !t->visits;
@@ -230,11 +241,12 @@ void carry(Warp *w, u32 lane, const Place *p, u32 flag, bool updates) {
   u32 thread = thread_of(w, lane);
   u64 key = key_of(w, p);
   settle_fence(w, thread);
-  if (flag & RELEASE) note_release(w, thread, key, flag);
+  bool releases = flag & RELEASE;
+  if (releases && !(flag & PASSED_ON)) note_release(w, thread, key, flag);
   u32 old = updates ? value_at(w, p, flag) : 0, number = old;
   if (!old) {
     for (u32 g = 0; g < p->granules; g++) forget(k, &p->head[g]);
-    if (carries_nothing(w, thread)) return;
+    if (!releases && carries_nothing(w, thread)) return;
     number = new_value(k);
   }
   if (!number) return;
@@ -245,4 +257,5 @@ void carry(Warp *w, u32 lane, const Place *p, u32 flag, bool updates) {
   c->change = ++ledger_of(k)->changes;
   for (u32 g = 0; g < p->granules; g++) p->head[g].carried = number;
   add_own(w, thread, key, c);
+  if (releases && flag & PASSED_ON) add_release(w, thread, c, flag);
 }
