@@ -216,3 +216,34 @@ extern "C" __global__ void shared_atomic_flag(int *y) {
   else { while (ready.load(cuda::memory_order_acquire) < 32) ; y[lane] = d[lane]; }
 }
 
+
+// one thread releases at more places than it remembers without growing
+// kernel release_at_many_places grid 2 block 1
+// inout d int32 = np.zeros(100) -> np.arange(100) + 1
+// inout f int32 = np.zeros(100) -> np.append(2, np.ones(99))
+// out y int32 = np.arange(100) + 1
+extern "C" __global__ void release_at_many_places(int *d, int *f, int *y) {
+  using R = cuda::atomic_ref<int, cuda::thread_scope_device>;
+  if (blockIdx.x == 0) {
+    for (int i = 0; i < 100; ++i) { d[i] = i + 1; R(f[i]).store(1, cuda::memory_order_release); }
+    R(f[0]).store(2, cuda::memory_order_relaxed);  // carries the thread's earlier release at this place
+  } else {
+    while (R(f[0]).load(cuda::memory_order_acquire) < 2) ;
+    y[0] = d[0];
+    for (int i = 1; i < 100; ++i) { while (!R(f[i]).load(cuda::memory_order_acquire)) ; y[i] = d[i]; }
+  }
+}
+
+// kernel release_at_many_places_but_one grid 2 block 1
+// inout d int32 = np.zeros(100) -> _
+// inout f int32 = np.zeros(100) -> _
+// out y int32 = np.arange(100) + 1
+extern "C" __global__ void release_at_many_places_but_one(int *d, int *f, int *y) {
+  using R = cuda::atomic_ref<int, cuda::thread_scope_device>;
+  if (blockIdx.x == 0)
+    for (int i = 0; i < 100; ++i) {
+      d[i] = i + 1;  // <- race
+      if (i == 90) R(f[i]).store(1, cuda::memory_order_relaxed); else R(f[i]).store(1, cuda::memory_order_release);
+    }
+  else for (int i = 0; i < 100; ++i) { while (!R(f[i]).load(cuda::memory_order_acquire)) ; y[i] = d[i]; }  // <- race
+}

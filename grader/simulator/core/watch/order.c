@@ -100,14 +100,8 @@ static void forget_thread(Order *o, Clocks *t) {
   for (u32 x = 0; x < SCOPES; x++) {
     drop_view(s, &t->fence[x]);
     drop_view(s, &t->read[x]);
-    for (u32 v = 0; v < t->visits; v++) {
-      drop_view(s, &t->visited[v].released[x]);
-      drop_view(s, &t->visited[v].read[x]);
-    }
   }
-  free(t->visited);
-  t->visited = NULL;
-  t->visits = 0;
+  forget_visits(s, t);
 }
 
 static void forget_all(Cta *c) {

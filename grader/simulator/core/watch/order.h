@@ -41,7 +41,7 @@ typedef struct {
   View fence[SCOPES];                /* at the fence before: what strong writes release from then on */
   View read[SCOPES];                 /* what the next fence acquires */
   View ticket;                       /* what the next full barrier acquires: see TICKET */
-  Visited *visited; u32 visits;
+  Visited *visited; u32 visits, visit_room; /* by a hash of the key, 0: none */
   u64 observed;                      /* Carried.change of what it observed last */
 } Clocks;
 
@@ -202,6 +202,7 @@ void complete_phase(Warp *w, const Place *p);
 void observe_phase(Warp *w, u32 lane, const Place *p, u32 flag);
 void forget_phases(Cta *c, u32 offset);
 void forget(Worker *k, Head *h);
+void forget_visits(Shape s, Clocks *t);
 void discard_values(Worker *k);
 
 #endif

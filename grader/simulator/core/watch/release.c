@@ -8,7 +8,7 @@
 #include <string.h>
 #include "watch/order.h"
 
-enum { MOST_VISITED = 64 };
+enum { LEAST_VISITED = 4, MOST_VISITED = 2048 };
 
 static Shape shape(const Warp *w) { return order_of(w->cta)->shape; }
 
@@ -19,17 +19,49 @@ static u64 key_of(const Warp *w, const Place *p) {
   return where << 40 | (u64)p->size << 32 | p->offset;
 }
 
+static Visited *slot_of(const Clocks *t, u64 key) {
+  u32 at = (u32)(key * 0x9E3779B97F4A7C15u >> 32) & (t->visit_room - 1);
+  while (t->visited[at].key && t->visited[at].key != key) at = (at + 1) & (t->visit_room - 1);
+  return &t->visited[at];
+}
+
+void forget_visits(Shape s, Clocks *t) {
+  for (u32 v = 0; t->visits && v < t->visit_room; v++)
+    for (u32 x = 0; x < SCOPES; x++) {
+      drop_view(s, &t->visited[v].released[x]);
+      drop_view(s, &t->visited[v].read[x]);
+    }
+  free(t->visited);
+  t->visited = NULL;
+  t->visits = t->visit_room = 0;
+}
+
+/* Makes room for one more place. A thread with MOST_VISITED forgets them: later relaxed writes to one then
+ * carry nothing, but each release still carries what it releases. */
+static bool make_visit_room(Warp *w, Clocks *t) {
+  Clocks old = *t;
+  if (2 * t->visits < t->visit_room) return true;
+  if (t->visits == MOST_VISITED) { forget_visits(shape(w), t); return make_visit_room(w, t); }
+  t->visit_room = old.visit_room ? 2 * old.visit_room : LEAST_VISITED;
+  t->visited = calloc(t->visit_room, sizeof(Visited));
+  if (!t->visited) { *t = old; out_of_memory(w->worker); return false; }
+  for (u32 v = 0; v < old.visit_room; v++)
+    if (old.visited[v].key) *slot_of(t, old.visited[v].key) = old.visited[v];
+  free(old.visited);
+  return true;
+}
+
 /* What a thread did at a place; NULL when there is nothing, unless `make`. */
 static Visited *visited(Warp *w, u32 thread, u64 key, bool make) {
   Clocks *t = &order_of(w->cta)->clocks[thread];
-  for (u32 v = 0; v < t->visits; v++)
-    if (t->visited[v].key == key) return &t->visited[v];
-  if (!make || t->visits == MOST_VISITED) return NULL;
-  if (!t->visited) t->visited = calloc(MOST_VISITED, sizeof(Visited));
-  if (!t->visited) { out_of_memory(w->worker); return NULL; }
+  Visited *v = t->visits ? slot_of(t, key) : NULL;
+  if (v && v->key) return v;
+  if (!make || !make_visit_room(w, t)) return NULL;
   order_of(w->cta)->visited = true;
-  t->visited[t->visits].key = key;
-  return &t->visited[t->visits++];
+  t->visits++;
+  v = slot_of(t, key);
+  v->key = key;
+  return v;
 }
 
 static bool in_scope(const Carried *c, const Warp *w, u32 flag) {
