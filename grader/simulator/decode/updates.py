@@ -25,14 +25,17 @@ from grader.simulator.decode.memory import (
     HAS_TESTS,
     HAS_UPDATES,
     RELAXED,
+    WAITING,
+    is_strong,
 )
 from grader.simulator.decode.operands import address_or_none
-from grader.simulator.decode.swaps import swap_loads
+from grader.simulator.decode.retries import confirmed_loads, swap_loads
 from grader.simulator.decode.sync import (
     BY_SIZE,
     has_fences,
     pointer_stores,
     strong_roles,
+    successors_of,
     unheeded_tests,
     users_of,
 )
@@ -56,7 +59,8 @@ def memory_roles(f: Function, functions: Mapping[str, Function]) -> dict[int, in
     """The flags and other roles of a function's accesses to memory, by index in the body.
 
     Those of `strong_roles`; `swap_loads` count as strong: RELAXED; what updates consist of;
-    `unheeded_tests`; and volatile loads whose value is data without being stored.
+    `unheeded_tests`; and volatile loads whose value is data without being stored. No data is what
+    `confirmed_loads` read.
     """
     roles = strong_roles(f, functions) | dict.fromkeys(swap_loads(f, functions), RELAXED)
     for at in pointer_stores(f):
@@ -68,6 +72,10 @@ def memory_roles(f: Function, functions: Mapping[str, Function]) -> dict[int, in
     for at in accesses.loads:
         if at not in roles or not roles[at] % (1 << USED_SHIFT):
             roles[at] = roles.get(at, 0) | (DATA_READ if accesses.is_data(at, functions) else 0)
+    volatile = [at for at in accesses.loads if "volatile" in f.body[at].op]
+    data = [at for at in volatile if roles.get(at, 0) & (DATA_READ | WAITING) == DATA_READ]
+    for at, looks, fences in confirmed_loads(f, functions, data):
+        roles[at] &= ~DATA_READ if accesses.are_guarded(at, looks, fences) else -1
     return roles
 
 
@@ -85,11 +93,14 @@ class _Accesses:
         self.reads = [at for at in self.atomics if self.is_used(f.body[at])]
         self.draws = {at for at in self.reads if ".cas." not in f.body[at].op}
         self.reads += self.loads if self.atomics else []
-        written = Counter(name for i in f.body for name in targets(i)) if self.reads else {}
-        copies = [i for i in f.body if i.op.startswith(_MOVES) and len(i.operands) == 2]
-        self.copies = {
-            i.operands[0]: i.operands[1] for i in copies if written.get(i.operands[0]) == 1
-        }
+        self.copies = self.all_copies if self.reads else {}
+
+    @cached_property
+    def all_copies(self) -> dict[str, str]:
+        """What each register that is written once is a copy of."""
+        written = Counter(name for i in self.f.body for name in targets(i))
+        copies = [i for i in self.f.body if i.op.startswith(_MOVES) and len(i.operands) == 2]
+        return {i.operands[0]: i.operands[1] for i in copies if written[i.operands[0]] == 1}
 
     def strong(self, at: int) -> bool:
         """Whether an access has a memory order or is volatile."""
@@ -101,12 +112,7 @@ class _Accesses:
 
     def place(self, operand: str) -> str:
         """An operand or address, with copies replaced by what they are copies of."""
-        base, plus, add = operand.strip("[] ").partition("+")
-        for _ in range(len(self.copies)):
-            if base not in self.copies:
-                break
-            base = self.copies[base]
-        return base + plus + add
+        return _place(operand, self.copies)
 
     def updates(self) -> dict[int, int]:
         """The roles in updates, and checks before a draw, by index in the body."""
@@ -211,6 +217,37 @@ class _Accesses:
         followed = any(self.follows(self.f.body[k], made) for k in users)
         return followed and not self.decides(at) and not has_fences(self.f, functions)
 
+    def are_guarded(self, at: int, looks: Container[int], fences: Container[int]) -> bool:
+        """Whether fences are between writes of what a load reads and those of what looks read.
+
+        A load of a place that is known reads nothing of another such place. Not asked of what is
+        written only before a barrier that comes before the load.
+        """
+        where = {
+            k: _place(i.operands[head in ("ld", "atom")], self.all_copies)
+            for k, i in enumerate(self.f.body)
+            if (head := access_head(i)) and is_strong(i.op)
+        }
+        numbers = {place for k, place in where.items() if k in looks}
+        barriers = {k for k, i in enumerate(self.f.body) if i.op.startswith(("bar.", "barrier."))}
+        writes = {k for k in where if access_head(self.f.body[k]) != "ld"}
+        first = {k for k in writes if at in self.after(k, ()) and at not in self.after(k, barriers)}
+        signs = {k for k in writes - first if where[k] in numbers}
+        data = {k for k in writes - first - signs if not _apart(where[k], where[at])}
+        return bool(signs) and all(
+            self.after(k, fences).isdisjoint(data if k in signs else signs) for k in signs | data
+        )
+
+    def after(self, start: int, stops: Container[int]) -> set[int]:
+        """The instructions that may run after one, up to and with the first of some."""
+        work, found = [start], set[int]()
+        while work:
+            at = work.pop()
+            new = set(successors_of(self.f, at)) - found if at not in stops else set[int]()
+            found |= new
+            work += new
+        return found
+
     def takes(self, i: Instruction, made: Container[str]) -> bool:
         """Whether an atomic or printf gets a value; a swap compares it with the present one."""
         head, *parts = access_head(i), *i.op.split(".")
@@ -242,3 +279,17 @@ class _Accesses:
         stores = [i for i in self.f.body if access_head(i) == "st" and ".local" in i.op]
         places = {self.place(i.operands[0]) for i in stores}
         return {x for x in places if x.partition("+")[0] in local}
+
+
+def _place(operand: str, copies: Mapping[str, str]) -> str:
+    base, plus, add = operand.strip("[] ").partition("+")
+    for _ in range(len(copies)):
+        if base not in copies:
+            break
+        base = copies[base]
+    return base + plus + add
+
+
+def _apart(a: str, b: str) -> bool:
+    """Whether two places are known and differ: variables, or parameters with constant offsets."""
+    return a != b and "%" not in a + b

@@ -1,0 +1,386 @@
+"""Find loads whose values count only where what follows confirms them: a stale one is discarded.
+
+`swap_loads` are the plain loads that begin a loop of compare-and-swaps. CUDA's own example of an
+atomic addition of doubles begins so. A stale value makes the first swap fail, and the loop goes on
+with what that swap returned.
+
+`confirmed_loads` are the reads of data that a sequence lock guards: between two looks at its
+number, which are compared. These are relaxed accesses between fences, and torn values are
+discarded.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
+
+from grader.simulator.decode.dataflow import access_head, sources, targets
+from grader.simulator.decode.operands import address_or_none
+from grader.simulator.decode.sync import (
+    callee_of,
+    moved_by,
+    stack_slot,
+    successors_of,
+    swap_of,
+    users_of,
+)
+from grader.simulator.ptx.model import STRONG_READS, TYPE_BYTES, Function, Instruction
+
+_WIDTHS = {2: "16|32|64", 4: "32|64", 8: "64"}
+_CALCULATES = re.compile(
+    "(add|sub|mul|mad|fma|div|rem|abs|neg|min|max|and|or|xor|not|shl|shr|shf|bfe|bfi|lop3|prmt|mov|cvt"
+    "|cvta|setp|set|selp|slct|testp|copysign|sqrt|rsqrt|rcp|ex2|lg2|sin|cos|tanh|popc|clz|brev)[.]"
+)
+_PASSES = {n: re.compile(rf"mov[.]|cvt[.][us]({w})[.][us]({w})$") for n, w in _WIDTHS.items()}
+"""What keeps a value of so many bytes."""
+_MOST_CALLEES = 64
+_ADDRESSES = re.compile("(add|sub|mul|mad|shl|cvt|and|or|ld)$")
+
+
+def swap_loads(f: Function, functions: Mapping[str, Function]) -> list[int]:
+    """The plain loads, by index, whose value only a loop of compare-and-swaps takes.
+
+    CUDA's own example of an atomic addition of doubles begins so. A stale value makes the first
+    swap fail, and the loop goes on with what that swap returned.
+    """
+    swaps = {at: swap for at, i in enumerate(f.body) if (swap := swap_of(i)) is not None}
+    flow = _Flow(f, functions) if swaps else None
+    return [at for at in range(len(f.body)) if flow is not None and flow.begins(at, swaps)]
+
+
+class _Flow:
+    """Where the values of a function go.
+
+    Attributes:
+        users: the instructions, by index, that read each name, or have it as their guard.
+        values: what each name that is written once is: the value's number, and what is added.
+    """
+
+    def __init__(self, f: Function, functions: Mapping[str, Function]) -> None:
+        self.f, self.functions, self.pure = f, functions, dict[tuple[str, re.Pattern[str]], bool]()
+        self.moves = [moved_by(i) for i in f.body]
+        self.users: dict[str, list[int]] = {}
+        written = Counter(name for to, _ in self.moves for name in to)
+        self.values: dict[str, tuple[str, int]] = {}
+        self.numbers: dict[tuple[object, ...], str] = {}
+        for at, (i, (to, given)) in enumerate(zip(f.body, self.moves, strict=True)):
+            for name in [*given, *([i.guard[0]] if i.guard else [])]:
+                self.users.setdefault(name, []).append(at)
+            if len(to) == 1 and written[to[0]] == 1 and i.guard is None:
+                self.values[to[0]] = self.value(i, to[0], given)
+
+    def place(self, text: str) -> tuple[str, int]:
+        """An address, or what an operand is."""
+        base, add = address_or_none(text) if text.startswith("[") else (text, 0)
+        root, more = self.values.get(str(base), (str(base), 0))
+        return root, more + add
+
+    def value(self, i: Instruction, name: str, given: Sequence[str]) -> tuple[str, int]:
+        """What an instruction computes; two that compute the same have one number."""
+        parts = i.op.split(".")
+        moves = parts[0] in ("mov", "cvta", "st") or "param" in parts or stack_slot(i)
+        if moves and len(given) < 2:
+            return self.place(given[0] if given else i.operands[-1])
+        if parts[0] == "add" and len(i.operands) > 2 and i.operands[2].isdecimal():
+            root, add = self.place(i.operands[1])
+            return root, add + int(i.operands[2])
+        if not _ADDRESSES.match(parts[0]) or STRONG_READS & set(parts):
+            return name, 0
+        key = (i.op, *map(self.place, i.operands[1:]))
+        return self.numbers.setdefault(key, f"#{len(self.numbers)}"), 0
+
+    def begins(self, at: int, swaps: Mapping[int, tuple[str, str]]) -> bool:
+        """Whether an instruction is a plain load that a loop of some of the swaps begins with."""
+        i = self.f.body[at]
+        parts, loaded = i.op.split("."), targets(i)
+        plain = parts[0] == "ld" and not {*STRONG_READS, "param", "const"} & set(parts)
+        if not plain or len(loaded) != 1 or len(i.operands) != 2:
+            return False
+        place = self.place(i.operands[1])
+        same = {k: value for k, (where, value) in swaps.items() if self.place(where) == place}
+        passes = _PASSES.get(TYPE_BYTES.get(parts[-1], 0))
+        if passes is None or not same:
+            return False
+        copies, _ = self.spread(loaded, range(len(self.f.body)), passes)
+        own = {k for k, value in same.items() if value in copies}
+        before = self.reached(at, own) if own else set()
+        if not any(k in self.reached(k, {at}) for k in own & before):
+            return False
+        if self.outlives(loaded, before | own):
+            return False
+        used, users = self.spread(loaded, before - own, _CALCULATES)
+        chosen = {k for k in users if self.f.body[k].op.startswith("bra")}
+        return (
+            not any(name.startswith("func_retval") for name in used)
+            and all(self.computes(self.f.body[k], _CALCULATES) for k in users if k not in chosen)
+            and all(self.chooses(k, own, at) for k in chosen)
+        )
+
+    def outlives(self, loaded: Sequence[str], known: Container[int]) -> bool:
+        """Whether a loaded value has an effect elsewhere than before the first swap, and in it.
+
+        False where its register has another value later, as the optimizer makes it.
+        """
+        work = [x for x in loaded if x in self.values]
+        found = set(work)
+        for name in work:
+            for at in self.users.get(name, ()):
+                i, (to, _) = self.f.body[at], self.moves[at]
+                computes = self.computes(i, _CALCULATES) and not i.op.startswith("call")
+                if at not in known and not computes:
+                    return i.op.startswith(("st", "red", "atom", "ld", "call"))
+                new = [x for x in to if computes and x in self.values and x not in found]
+                work += new
+                found.update(new)
+        return False
+
+    def chooses(self, branch: int, ends: set[int], load: int) -> bool:
+        """Whether both ways from a branch only compute, up to one of `ends`."""
+        region = self.reached(branch, ends)
+        return load not in region and all(
+            self.computes(self.f.body[k], _CALCULATES)
+            or self.f.body[k].op.startswith(("bra", "ld"))
+            for k in region - ends
+        )
+
+    def spread(
+        self, names: Sequence[str], region: Container[int], heads: re.Pattern[str]
+    ) -> tuple[set[str], list[int]]:
+        """The names that get a value by what `computes`, and all that reads them in a region."""
+        work, known, users = list(names), set(names), []
+        for name in work:
+            for at in self.users.get(name, ()):
+                if at in region:
+                    users.append(at)
+                    new = self.moves[at][0] if self.computes(self.f.body[at], heads) else []
+                    work += [x for x in new if x not in known]
+                    known.update(new)
+        return known, users
+
+    def reached(self, start: int, ends: set[int]) -> set[int]:
+        """The instructions that may run after another, up to and with the first of `ends`."""
+        work, found = [start], set[int]()
+        while work:
+            for then in self.after(work.pop()):
+                if then < len(self.f.body) and then not in found:
+                    found.add(then)
+                    work += [then] if then not in ends else []
+        return found
+
+    def after(self, at: int) -> Iterable[int]:
+        """The successors of an instruction, without the way that `while (true)` never takes."""
+        guard = self.f.body[at].guard
+        never = guard and not guard[1] and self.values.get(guard[0]) == ("0", 0)
+        return [at + 1] if never else successors_of(self.f, at)
+
+    def computes(self, i: Instruction, heads: re.Pattern[str]) -> bool:
+        """Whether an instruction only makes a value of its operands, by some operations."""
+        parts, callee = i.op.split("."), self.functions.get(callee_of(i)[1])
+        if callee is not None and (key := (callee.name, heads)) not in self.pure:
+            self.pure[key] = False
+            few = len(self.pure) < _MOST_CALLEES
+            plain = (
+                x.op.startswith(("bra", "ret")) or self.computes(x, heads) for x in callee.body
+            )
+            self.pure[key] = callee.has_body and few and all(plain)
+        if callee is not None:
+            return self.pure[callee.name, heads]
+        return heads.match(i.op) is not None or "param" in parts or bool(stack_slot(i))
+
+
+_MOST_LOOKS, _MOST_STATES, _MOST_DEPTH = 64, 1 << 12, 6
+_UNFENCED, _FENCED, _UNEQUAL = range(3)
+"""How far a way from a load has come: to a fence, and to a second look that gave another value."""
+
+_Known = frozenset[tuple[str, int]]
+
+
+def confirmed_loads(
+    f: Function, functions: Mapping[str, Function], loads: Iterable[int]
+) -> Iterator[tuple[int, set[int], set[int]]]:
+    """Those of some strong loads whose values second looks confirm, as those of a seqlock do.
+
+    A look and a fence come before the load, a fence and a second look after it. Where the looks
+    differ, no way leads to a use of the load's value. Yields the load, its looks and all fences.
+    """
+    looks = _Looks(f, functions)
+    for at in loads:
+        users = looks.flow(targets(f.body[at]))[1]
+        for comparison, pair in looks.compared.items():
+            if looks.come_before(at, pair) and looks.discard(at, users, pair, comparison):
+                yield at, pair, looks.fences
+                break
+
+
+class _Looks:
+    """The looks of a function at places: strong loads and atomics, also in functions it calls."""
+
+    def __init__(self, f: Function, functions: Mapping[str, Function]) -> None:
+        self.f, self.functions = f, functions
+
+    @cached_property
+    def users(self) -> dict[str, list[int]]:
+        """The instructions that read each register, or have it as their guard."""
+        users = users_of(self.f)
+        for at, i in enumerate(self.f.body):
+            if i.guard:
+                users.setdefault(i.guard[0], []).append(at)
+        return users
+
+    @cached_property
+    def before(self) -> dict[int, list[int]]:
+        """The instructions that may run just before each."""
+        out: dict[int, list[int]] = {}
+        for at in range(len(self.f.body)):
+            for then in successors_of(self.f, at):
+                out.setdefault(then, []).append(at)
+        return out
+
+    @cached_property
+    def fences(self) -> set[int]:
+        """The fences and barriers, and calls of functions with one."""
+        return {at for at, i in enumerate(self.f.body) if self.has(i, _is_fence)}
+
+    @cached_property
+    def compared(self) -> dict[int, set[int]]:
+        """The comparisons for equality of what two looks give, with these looks.
+
+        One of the two is also tested alone: an odd number says that a thread is writing.
+        """
+        if not self.fences:
+            return {}
+        looks = [at for at, i in enumerate(self.f.body) if self.has(i, _is_look)]
+        made = {at: self.flow(self.given(at))[0] for at in looks[:_MOST_LOOKS]}
+        out, tested = dict[int, set[int]](), set[int]()
+        for k, i in enumerate(self.f.body):
+            if not i.op.startswith("setp.") or len(i.operands) < 3:
+                continue
+            a, b = ({at for at in made if x in made[at]} for x in i.operands[1:3])
+            if i.op.startswith(("setp.eq.", "setp.ne.")) and a and b and a != b:
+                out[k] = a | b
+            elif not (a and b):
+                tested |= a | b
+        return {k: pair for k, pair in out.items() if pair & tested}
+
+    def given(self, at: int) -> tuple[str, ...]:
+        """The registers that get what a look reads."""
+        i = self.f.body[at]
+        result = callee_of(i)[0]
+        if not result:
+            return targets(i)
+        taken = (x for x in self.f.body[at + 1 : at + 4] if result[0] in sources(x))
+        return tuple(name for x in taken for name in targets(x))
+
+    def has(self, i: Instruction, what: Callable[[Instruction], bool], depth: int = 0) -> bool:
+        """Whether an instruction is something, or calls a function with such an instruction."""
+        callee = self.functions.get(callee_of(i)[1])
+        if callee is None or depth == _MOST_DEPTH:
+            return what(i)
+        return any(self.has(x, what, depth + 1) for x in callee.body)
+
+    def flow(self, names: Iterable[str]) -> tuple[set[str], set[int]]:
+        """The registers computed of some, and the instructions that use any of them otherwise."""
+        made, users = set(names), set[int]()
+        work = [*made]
+        while work:
+            name = work.pop()
+            for at in self.users.get(name, ()):
+                i = self.f.body[at]
+                if access_head(i) in ("ld", "st", "atom", "red") or name not in sources(i):
+                    users.add(at)
+                    continue
+                users |= set() if targets(i) else {at}
+                work += (new := set(targets(i)) - made)
+                made |= new
+        return made, users
+
+    def come_before(self, at: int, looks: Container[int]) -> bool:
+        """Whether one of some looks and a fence come before a load, on each way to it."""
+        work, known = [(k, False) for k in self.before.get(at, ())], set[tuple[int, bool]]()
+        while work:
+            state = k, fenced = work.pop()
+            done = k in looks and (fenced or "acquire" in self.f.body[k].op)
+            if done or state in known or k == at:
+                continue
+            if k == 0:
+                return False
+            known.add(state)
+            work += [(then, fenced or k in self.fences) for then in self.before.get(k, ())]
+        return True
+
+    def discard(
+        self, at: int, users: Container[int], looks: Container[int], comparison: int
+    ) -> bool:
+        """Whether no use of a load is reached before a second look, or where that differs."""
+        work = [(k, _UNFENCED, _Known()) for k in successors_of(self.f, at)]
+        states = set(work)
+        while work:
+            k, phase, known = work.pop()
+            if k == at or k >= len(self.f.body):
+                continue
+            if k in users or len(states) > _MOST_STATES:
+                return False
+            if phase == _UNEQUAL:
+                known = self.known_after(k, known, comparison)
+            elif k in looks and (phase == _FENCED or k in self.fences):
+                phase = _UNEQUAL
+            elif k in self.fences:
+                phase = _FENCED
+            new = {(then, phase, known) for then in self.ways(k, dict(known))} - states
+            states |= new
+            work += new
+        return True
+
+    def known_after(self, k: int, known: _Known, comparison: int) -> _Known:
+        """The truth values that registers have behind an instruction, where two looks differ."""
+        i, values = self.f.body[k], dict(known)
+        new = int(".ne." in i.op) if k == comparison else _logic(i, values)
+        for name in targets(i):
+            values.pop(name, None)
+        if new is not None and len(targets(i)) == 1 and i.guard is None:
+            values[i.operands[0]] = new
+        return frozenset(values.items())
+
+    def ways(self, k: int, known: Mapping[str, int]) -> Iterable[int]:
+        """What may run after an instruction, where some registers are known."""
+        i = self.f.body[k]
+        if i.guard is None or i.guard[0] not in known or not i.op.startswith("bra"):
+            return successors_of(self.f, k)
+        jumps = bool(known[i.guard[0]]) != i.guard[1]
+        return [self.f.labels.get(i.operands[0], k + 1) if jumps else k + 1]
+
+
+def _is_fence(i: Instruction) -> bool:
+    barrier = i.op.startswith(("bar", "barrier")) and "warp" not in i.op
+    return barrier or i.op.startswith(("membar", "fence"))
+
+
+def _is_look(i: Instruction) -> bool:
+    head = access_head(i)
+    return head == "atom" or (head == "ld" and not STRONG_READS.isdisjoint(i.op.split(".")))
+
+
+def _logic(i: Instruction, known: Mapping[str, int]) -> int | None:
+    """The result of an instruction on truth values, 0 or 1; None where it is not known."""
+    head, *parts = i.op.split(".")
+    constants = {"0": 0, "1": 1, "-1": 1} if "pred" in parts else {"0": 0, "1": 1}
+    x = [known.get(o, constants.get(o)) for o in i.operands[1:]]
+    if head in ("mov", "cvt") and len(x) == 1:
+        return x[0]
+    if head == "and" and 0 in x:
+        return 0
+    if head == "or" and 1 in x and "pred" in parts:
+        return 1
+    if head == "selp" and len(x) == 3:
+        return None if x[2] is None else x[0 if x[2] else 1]
+    if None in x or not x:
+        return None
+    if head == "not" and parts == ["pred"]:
+        return int(not x[0])
+    if head in ("and", "or"):
+        return int(all(x) if head == "and" else any(x))
+    if head == "xor" or (head == "setp" and len(parts) == 2 and parts[0] in ("eq", "ne")):
+        return int((x[0] == x[-1]) == (parts[0] == "eq"))
+    return None

@@ -1,0 +1,27 @@
+// launch: {"kernel": "k", "grid": [2, 1, 1], "block": [1, 1, 1], "shared": 0, "args": [["int32", 2, "zero"]]}
+// expect: clean
+__device__ volatile int seq, x, y;
+extern "C" __global__ void k(int *out) {
+  if (blockIdx.x == 0) {
+    for (int n = 1; n < 3; n++) {
+      seq = 2 * n - 1;
+      __threadfence();
+      x = n;
+      y = n;
+      __threadfence();
+      seq = 2 * n;
+    }
+  } else {
+    int a = 0, b = 0;
+    bool same = false;
+    for (int n = 0; n < 100 && !same; n++) {
+      int first = seq;
+      __threadfence();
+      a = x;
+      b = y;
+      __threadfence();
+      same = first == seq && first % 2 == 0;
+    }
+    if (same) out[0] = a - b;
+  }
+}
