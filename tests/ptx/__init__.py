@@ -4,4 +4,4 @@ A family's module has `CASES`; `case.module_text` makes one PTX module of them, 
 any PTX machine can run on the same inputs.
 """
 
-FAMILIES = ("integer", "logic", "floats", "halves", "convert", "packed")
+FAMILIES = ("integer", "logic", "floats", "halves", "convert", "narrow", "packed")

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import field
 
 from grader import dataclass
-from grader.simulator.decode import control_flow, instructions, memory, selection, sync, transfer
+from grader.simulator.decode import control_flow, conversion, instructions, memory, sync, transfer
 from grader.simulator.decode.blocks import (
     Loop,
     find_loops,
@@ -369,7 +369,7 @@ def _arranged(raw: list[Block], where: dict[str, int], at: list[Location]) -> li
     return blocks
 
 
-_MODULES = (control_flow, sync, transfer, memory, selection, instructions)
+_MODULES = (control_flow, sync, transfer, memory, conversion, instructions)
 _RULES = {n: rule for m in _MODULES for n, rule in vars(m).items() if n.startswith("op_")}
 """The functions that decode instructions of a name."""
 

@@ -51,14 +51,10 @@ def _atomic(op: str, target: str, operands: list[str], o: Operands) -> list[Insn
     parts = op.split(".")
     kind = parts[-1]
     what = next((p for p in parts[1:] if p in ATOMICS), None)
-    if (
-        what is None
-        or kind not in TYPE_BYTES
-        or any(p.startswith("v") for p in parts[1:-1] if p[1:].isdigit())
-    ):
+    if what is None or kind not in TYPE_BYTES or kind == "b128":
         raise NotSimulated(op)
-    if kind == "b128":
-        raise NotSimulated(op)
+    if count := next((int(p[1:]) for p in parts[1:-1] if p in ("v2", "v4", "v8")), 0):
+        return _vector_atomic(op, target, operands, o, count)
     size = TYPE_BYTES[kind]
     width = max(size, 2)
     where, b, *rest = operands
@@ -78,6 +74,27 @@ def _atomic(op: str, target: str, operands: list[str], o: Operands) -> list[Insn
     e = ATOMICS.index(what) | kind_code << 8 | int(returns) << 16
     at, name = space_of(parts), "atom_stored" if "stored" in parts else "atom"
     return [Insn(name, d, ref, o.source(b, width), c, e, add, size, 1, at, width, flag, mode)]
+
+
+def _vector_atomic(
+    op: str, target: str, operands: list[str], o: Operands, count: int
+) -> list[Insn]:
+    """An atomic for each element, as the manual has it; the first checks the alignment of all."""
+    where, *others = operands
+    results = vector(target) if target != "_" else ["_"] * count
+    values = [vector(x) for x in others]
+    if any(len(x) != count for x in (results, *values)):
+        raise OperandError(f"{op} of {count} elements")
+    scalar = ".".join(p for p in op.split(".") if p != f"v{count}")
+    insns = [
+        insn
+        for result, *given in zip(results, *values, strict=True)
+        for insn in _atomic(scalar, result, [where, *given], o)
+    ]
+    for k, insn in enumerate(insns):
+        insn.imm += k * insn.size
+    insns[0].e |= count << 12
+    return insns
 
 
 BY_SIZE = frozenset(("lt", "le", "gt", "ge", "lo", "ls", "hi", "hs", "ltu", "leu", "gtu", "geu"))

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from grader.simulator.decode.instructions import Insn, Known, NotSimulated, make_insn, types_of
+from grader.simulator.decode.instructions import Insn, Known, NotSimulated, make_insn
 from grader.simulator.decode.memory import GLOBAL, base_of, elements, space_of
 from grader.simulator.decode.operands import WARP_SPECIAL, OperandError, Operands, vector
 from grader.simulator.ptx.model import TYPE_BYTES
@@ -89,74 +89,6 @@ def op_cvta(op: str, operands: list[str], o: Operands, known: Known) -> list[Ins
     return [
         Insn(f"cvta{'_to' if 'to' in parts else ''}_{space}_u64", o.register(d, 8), o.source(a, 8))
     ]
-
-
-_CLASS = {"u": 0, "b": 0, "s": 1, "f": 2}
-
-
-def _type_code(kind: str) -> int:
-    return (3 if kind == "bf16" else _CLASS[kind[0]]) << 4 | TYPE_BYTES[kind]
-
-
-def op_cvt(op: str, operands: list[str], o: Operands, known: Known) -> list[Insn]:
-    """Decode cvt: the conversion of a number."""
-    parts = op.split(".")
-    kinds = types_of(op)
-    if op in ("cvt.rna.tf32.f32", "cvt.rn.tf32.f32", "cvt.rz.tf32.f32"):
-        d, a = operands
-        return [Insn(op.replace(".", "_"), o.register(d, 4), o.source(a, 4))]
-    if len(kinds) == 1 and "pack" in parts or len(kinds) != 2 or "e4m3x2" in op or "e5m2x2" in op:
-        raise NotSimulated(op)
-    to, source = kinds
-    plain = f"cvt_{to}_{source}"
-    exact = o.width(operands[0]) == TYPE_BYTES[to] and o.width(operands[1]) in (
-        None,
-        max(2, TYPE_BYTES[source]),
-    )
-    if known(plain) and _simple(parts) and exact:
-        ref = o.source(operands[1], TYPE_BYTES[source])
-        return [Insn(plain, o.register(operands[0], TYPE_BYTES[to]), ref)]
-    rounding = next((p for p in parts if re.fullmatch(r"r[nzmp]i?", p)), "rn")
-    mode = ("rn", "rz", "rm", "rp", "rni", "rzi", "rmi", "rpi").index(rounding)
-    mods = ("sat" in parts) | ("ftz" in parts) << 1 | ("relu" in parts) << 2
-    if to in ("f16x2", "bf16x2"):
-        d, a, b = operands
-        half = _type_code(to.removesuffix("x2"))
-        return [
-            Insn(
-                "convert_pair",
-                o.register(d, 4),
-                o.source(a, 4),
-                o.source(b, 4),
-                count=half,
-                mode=mode,
-                imm=mods,
-            )
-        ]
-    d, a = operands
-    have_d, have_a = o.width(d), o.width(a)
-    if not have_d or have_d < TYPE_BYTES[to]:
-        raise OperandError(f"{op} into {d}")
-    width_a = have_a or max(2, TYPE_BYTES[source])
-    if width_a < TYPE_BYTES[source]:
-        raise OperandError(f"{op} from {a}")
-    return [
-        Insn(
-            "convert",
-            o.register(d, have_d),
-            o.source(a, width_a),
-            size=_type_code(source),
-            count=_type_code(to),
-            flag=width_a,
-            width=have_d,
-            mode=mode,
-            imm=mods,
-        )
-    ]
-
-
-def _simple(parts: list[str]) -> bool:
-    return not {"sat", "ftz", "rz", "rm", "rp", "relu", "rni", "rzi", "rmi", "rpi"} & set(parts)
 
 
 _VECTOR, _REGISTERS = 128, 8

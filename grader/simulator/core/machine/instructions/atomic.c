@@ -44,9 +44,11 @@ static u64 updated(u32 op, u32 type, u32 bytes, u64 old, u64 b, u64 c) {
   }
 }
 
-/* mode holds the address width; imm the displacement; `e` is op | type << 8 | returns << 16. */
+/* mode holds the address width; imm the displacement; `e` is op | type << 8 | elements << 12 | returns << 16.
+ * The first atomic of a vector has the number of its elements, by which the address is aligned. */
 void ptx_atom(Warp *w, const Insn *i) {
-  u32 whole = w->mask, offset[LANES], op = i->e & 255, type = i->e >> 8 & 255, bytes = i->size;
+  u32 whole = w->mask, offset[LANES], op = i->e & 255, type = i->e >> 8 & 15, bytes = i->size;
+  u32 elements = i->e >> 12 & 15;
   u64 at[LANES];
   for (u32 l = 0; l < LANES; l++)
     at[l] = lane_address(w, i, l);
@@ -57,7 +59,7 @@ void ptx_atom(Warp *w, const Insn *i) {
   }
   note_strong(w, i, at[first_lane(whole)]);
   check_owners(w, i, at, bytes, STORE | ATOMIC);
-  u32 left = drop_misaligned(w, i, at, whole, bytes, STORE | ATOMIC);
+  u32 left = drop_misaligned(w, i, at, whole, elements ? bytes * elements : bytes, STORE | ATOMIC);
   while (left) {
     Region r;
     u32 group = next_group(w, i, at, &left, bytes, STORE | ATOMIC, &r, offset);
