@@ -59,6 +59,12 @@ HINTS = {
         "RAW",
         "Line 12 signals another thread without release",
     ),
+    "halo_without_barrier": ("line", "RAW", "Put __syncthreads() between line 10 and line 12."),
+    "place_read_then_counted": ("n", "WAR", "Use the value that the atomic of line 8 returns"),
+    "swap_of_a_plain_read_once": ("sum", "WAR", "until it returns the value that you passed"),
+    "blocks_overwrite_what_others_read": ("a", "WAR", "Write the results to another array"),
+    "checked_before_the_lock": ("ready", "WAR", "Test what an atomic returns: that of line 12"),
+    "second_array_begins_in_the_first": ("raw", "WAW", "begin the second behind the last byte"),
 }
 NAMES = {
     "second_of_two_arrays": "`Bs[0][4]`",

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from grader.launch import Finding
 from grader.simulator.core import bindings as c
+from grader.simulator.core.memory import GRID_BARRIER
 from grader.simulator.diagnose.races import Report
 from grader.simulator.ptx.model import PtxError, TooLarge
 
@@ -82,6 +83,8 @@ def _endless_wait(r: Report) -> Finding:
         )
         if r.flags & ALL_ARRIVED:
             state += ", and all warps that remain have arrived or wait for it"
+        if r.bytes == r.extra:
+            fix += " A wait that is to succeed before any thread has arrived is for parity 1."
         if r.flags & ALL_ARRIVED and 2 * r.extra <= r.bytes:
             fix = (
                 f"Line {r.line2} initializes it with a count of {r.bytes}. Pass the number of "
@@ -152,6 +155,16 @@ def abort_finding(r: Report, writers: Sequence[int] | None = None) -> Finding:
     """
     if r.kind in (c.STANDSTILL, c.LIMIT) and r.flags & _AT_MBARRIER:
         return _endless_wait(r)
+    if awaits_value(r) and r.target.name == GRID_BARRIER:
+        return Finding(
+            "timeout",
+            "error",
+            "deadlock: the kernel does not end: threads wait at this barrier of the grid, and "
+            "others never reach it",
+            variable=GRID_BARRIER,
+            hint="Let all threads of all blocks call it equally often: move it out of the branch "
+            "or loop that only some blocks or threads enter, and return after it.",
+        )
     if awaits_value(r) and (r.target.element or r.target.space == "local"):
         return _standstill(r, writers)
     if timeout := _TIMEOUTS.get((r.kind, r.extra)):

@@ -46,30 +46,16 @@ _MISUSES = {
 """By the report's `extra`: what makes an instruction of a warp undefined, and the hint."""
 
 
-def barrier_finding(r: Report, *, returned: bool = True) -> Finding:
-    """The finding of threads that do not arrive at one barrier; `returned`: they may have left."""
-    if r.kind == c.EARLY_EXIT and (r.has(PASSED_BY) or not returned):
-        often = "less often than others" if r.extra else "not at all"
-        return _divergence(
-            f"some threads reach this barrier {often}, and none of them has returned before: they "
-            "pass by it",
-            "Move the barrier out of the branch or loop that only some threads enter: every thread "
-            "that it waits for must reach it, and equally often.",
-        )
-    if r.kind == c.EARLY_EXIT and r.extra:
-        return _divergence(
-            "threads of one block reach this barrier a different number of times: some return "
-            "after fewer iterations, and the barrier does not wait for them",
-            "Let every thread make the same number of iterations, and put the condition around "
-            "the work only. Without the return, the block would wait here forever.",
-            severity="warning",
-        )
+def barrier_finding(r: Report, *, returned: bool = True, op: str = "bar") -> Finding:
+    """The finding of threads that do not arrive at one barrier.
+
+    Args:
+        r: the report.
+        returned: whether they may have returned before.
+        op: the opcode of the instruction.
+    """
     if r.kind == c.EARLY_EXIT:
-        return _divergence(
-            "some threads returned before this barrier, and it does not wait for them",
-            "Return early only from threads that no later line needs.",
-            severity="info",
-        )
+        return _early_exit(r, returned=returned, op=op)
     if r.kind == c.WARP_MASK:
         return _divergence(
             f"a thread calls this with a member mask ({r.extra:#010x}) that does not include it",
@@ -97,10 +83,39 @@ def barrier_finding(r: Report, *, returned: bool = True) -> Finding:
     if r.kind == c.DEADLOCK:
         return _divergence(
             "deadlock: threads of the block wait at barriers that the others never reach",
-            "Move the barrier out of the branch, so that all threads of the block reach it.",
+            "Move the barrier out of the branch, so that all threads that it waits for reach it. A "
+            "named barrier waits for as many threads as its count says: pass the number of those "
+            "that reach it.",
             other=other,
         )
     return _at_two_places(r, other)
+
+
+def _early_exit(r: Report, *, returned: bool, op: str) -> Finding:
+    """The finding of threads that a barrier, or a call by a warp, does not wait for."""
+    if r.has(PASSED_BY) or not returned:
+        what = "barrier" if op.startswith("bar") else "call"
+        reach = (
+            f"reach this {what} less often than others" if r.extra else f"never reach this {what}"
+        )
+        return _divergence(
+            f"some threads {reach}, though they have not returned: they pass by it",
+            f"Move the {what} out of the branch or loop that only some threads enter: every thread "
+            "that it waits for must reach it, and equally often.",
+        )
+    if r.extra:
+        return _divergence(
+            "threads of one block reach this barrier a different number of times: some return "
+            "after fewer iterations, and the barrier does not wait for them",
+            "Let every thread make the same number of iterations, and put the condition around "
+            "the work only. Without the return, the block would wait here forever.",
+            severity="warning",
+        )
+    return _divergence(
+        "some threads returned before this barrier, and it does not wait for them",
+        "Return early only from threads that no later line needs.",
+        severity="info",
+    )
 
 
 def _at_two_places(r: Report, other: OtherAccess) -> Finding:

@@ -15,6 +15,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from functools import cached_property
 
 from grader.simulator.core import bindings as c
+from grader.simulator.core.memory import GRID_BARRIER
 from grader.simulator.decode.blocks import reachable, successors
 from grader.simulator.decode.dataflow import sources, targets
 from grader.simulator.decode.module import Image
@@ -273,7 +274,9 @@ class Consequences:
             follows = (
                 _ends(r, other, text)
                 or _strays(r, other)
-                or _awaits(r, other)
+                or _is_read_back(r, other)
+                or _skips_grid_barrier(r, other)
+                or _awaits(other, r)
                 or _holds_up(r, other)
                 or (has_small_count(r) and follows_small_count(other))
                 or self._addresses(other, names)
@@ -323,7 +326,11 @@ class Consequences:
 
 
 def _awaits(r: Report, race: Report) -> bool:
-    """Whether a copy that one report finds in flight is the one of a race with the same access."""
+    """Whether a copy that one report finds in flight is the one of a race with the same access.
+
+    No barrier is between that access and the next copy: a thread that has passed the wait already
+    may start it, and waiting for it would not help.
+    """
     if not (r.kind == race.kind == c.RACE and r.has(IN_FLIGHT)) or race.has(IN_FLIGHT):
         return False
     return (race.pc2, race.pc) == (r.pc, r.pc2)
@@ -344,6 +351,20 @@ def _ends(r: Report, trap: Report, text: Callable[[int], str]) -> bool:
     """Whether a trap is one that the compiler put behind an error that it has proven."""
     proven = trap.kind == c.TRAPPED and not _OWN_TRAP.search(text(trap.line))
     return proven and r.kind in (c.INVALID, *_UNSET)
+
+
+def _is_read_back(stray: Report, read: Report) -> bool:
+    """Whether an access outside a variable reads what another one stored there."""
+    if not (stray.kind == read.kind == c.INVALID and stray.has(STORE)) or read.has(STORE):
+        return False
+    a, b = stray.target, read.target
+    return bool(a.name) and (a.space, a.name, a.offset) == (b.space, b.name, b.offset)
+
+
+def _skips_grid_barrier(end: Report, race: Report) -> bool:
+    """Whether a race may be behind a barrier of the grid that some threads never reach."""
+    missed = end.kind == c.STANDSTILL and end.target.name == GRID_BARRIER
+    return missed and race.kind == c.RACE and race.target.space == "global"
 
 
 def _strays(stray: Report, race: Report) -> bool:

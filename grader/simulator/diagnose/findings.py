@@ -56,6 +56,7 @@ from grader.simulator.diagnose.messages import (
     undefined_finding,
 )
 from grader.simulator.diagnose.orders import Missing, Pair, hazard_in_time, order_hint
+from grader.simulator.diagnose.race_messages import race_finding
 from grader.simulator.diagnose.race_places import RacePlaces
 from grader.simulator.diagnose.races import (
     ACROSS_BLOCKS,
@@ -68,7 +69,6 @@ from grader.simulator.diagnose.races import (
     Report,
     Target,
     index_of,
-    race_finding,
 )
 from grader.simulator.diagnose.textures import object_finding, object_target, texel_index
 from grader.simulator.diagnose.variables import Shape, initialized_declaration
@@ -174,6 +174,9 @@ class Explainer:
         lines = self.code.line_of
         return lines[pc] if pc < len(lines) else 0
 
+    def _op(self, pc: int) -> str:
+        return self.image.ops[pc] if pc < len(self.image.ops) else ""
+
     def _text(self, line: int) -> str:
         lines = self.code.lines
         return lines[line - 1].strip() if 0 < line <= len(lines) else ""
@@ -256,15 +259,17 @@ class Explainer:
         if placed is None:
             return Target("shared", "", "", "", offset, 0)
         name, at, dynamic = plain_name(placed.name), offset - placed.offset, placed.dynamic
+        member = self.code.member_of(placed.name, placed.bytes, at)
         if self.code.variables.is_scalar(name):
-            return Target("shared", name, name, f"{placed.bytes} bytes", at, placed.bytes)
+            element = member or name
+            return Target("shared", name, element, f"{placed.bytes} bytes", at, placed.bytes)
         shape = self.code.variables.shape(name, placed.bytes)
         item = self.code.variables.element_bytes(name) or 4
         shape = shape or Shape((max(placed.bytes // item, 1),), item)
         size = f"{' x '.join(map(str, shape.dims))} elements of {shape.element} bytes"
         size += ", all that this launch provides" if dynamic else ""
         size_hint = "" if dynamic else tile_size_hint(name, shape.dims, self.launch.block)
-        element = name + shape.index(at)
+        element = member or name + shape.index(at)
         return Target("shared", name, element, size, at, placed.bytes, size_hint, dynamic)
 
     def buffer(self, number: int, offset: int) -> Target:
@@ -272,9 +277,8 @@ class Explainer:
         buffer = self.raw.buffers[number]
         if buffer.argument is None:
             name = plain_name(buffer.name)
-            return Target(
-                "global", name, name, f"{buffer.data.nbytes} bytes", offset, buffer.data.nbytes
-            )
+            element, extent = self.code.static_element(buffer.name, buffer.data.nbytes, offset)
+            return Target("global", name, element or name, extent, offset, buffer.data.nbytes)
         array = self.launch.args[buffer.argument]
         assert isinstance(array, Array)
         own = self.parameters[buffer.argument : buffer.argument + 1]
@@ -303,7 +307,8 @@ class Explainer:
             finding = with_text_hint(finding, self.image.instructions, r.pc)
         elif r.kind in BARRIER_KINDS:
             kernel, tree = self.launch.kernel, self.code.variables.tree
-            finding = barrier_finding(r, returned=may_have_returned(r, kernel, tree))
+            returned = may_have_returned(r, kernel, tree)
+            finding = barrier_finding(r, returned=returned, op=self._op(r.pc))
         else:
             called = self.code.calls.leading_to(r.pc2, self.code.lines) if r.line2 else ()
             placed = replace(r, line2=called[0].line if called else r.line2)
@@ -339,8 +344,7 @@ class Explainer:
 
     def _race_finding(self, r: Report) -> tuple[Report, Finding]:
         """The finding of a race, and its report with the access of the finding first."""
-        op = self.image.ops[r.pc] if r.pc < len(self.image.ops) else ""
-        overwriting = is_overwriting(r, op) and not r.has(OTHER_STORE)
+        overwriting = is_overwriting(r, self._op(r.pc)) and not r.has(OTHER_STORE)
         in_flight, copy = r.has(IN_FLIGHT), r.pc2
         if (missing := self.missing.get((r.pc, r.pc2))) is not None:
             hint = order_hint(r, missing, self._text)
@@ -365,7 +369,7 @@ class Explainer:
         if (swap := code.two_steps.swapped(r, code.order, code.calls)) is not None:
             severity: Severity = finding.severity if swap[1] else "warning"
             return r, replace(finding, hint=swap[0], severity=severity)
-        known = code.two_steps.hint(r, self.reports, self.launch.grid)
+        known = code.two_steps.hint(r, self.reports, self.launch.grid, code.order)
         return r, replace(finding, hint=known or finding.hint)
 
     def _syncs_grid(self, pc: int) -> bool:

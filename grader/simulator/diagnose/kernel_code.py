@@ -35,7 +35,7 @@ from grader.simulator.diagnose.variables import (
     SourceVariables,
     indexed_variable,
 )
-from grader.simulator.ptx.debug_info import LocalVariable, LocalVariables
+from grader.simulator.ptx.debug_info import PADDING, LocalVariable, LocalVariables
 
 if TYPE_CHECKING:
     from grader.compile.syntax import Node, Tree
@@ -206,6 +206,31 @@ class KernelCode:
             if (v := self.locals.at(frame, offset - start)) is not None:
                 return v, offset - start
         return None
+
+    @cached_property
+    def words(self) -> frozenset[str]:
+        """The names in the source."""
+        return frozenset(re.findall(r"[A-Za-z_]\w*", "\n".join(self.lines)))
+
+    def member_of(self, symbol: str, size: int, at: int) -> str:
+        """The member at a byte of a variable in its own place; empty if it is not the source's."""
+        v = self.locals.static(symbol, size)
+        path = self.locals.element(v, at) if v is not None and 0 <= at < v.bytes else ""
+        members = [part.split("[")[0] for part in path.split(".")[1:]]
+        own = members and self.words.issuperset(members)
+        return path if own and not path.startswith(PADDING) else ""
+
+    def static_element(self, symbol: str, size: int, at: int) -> tuple[str, str]:
+        """The element at a byte of a variable of the module, or outside it, and its extent."""
+        extent, v = f"{size} bytes", self.locals.static(symbol, size)
+        if member := self.member_of(symbol, size, at):
+            return member, extent
+        if v is None or not v.extent:
+            return "", extent
+        dims = tuple(map(int, v.extent[1:-1].split("][")))
+        shape = Shape(dims, max(size // prod(dims), 1))
+        words = f"{' x '.join(map(str, dims))} elements of {shape.element} bytes"
+        return v.name + shape.index(at), words
 
     def local_array(self, function: int, start: int, offset: int) -> Target:
         """The local variable at `start` of a function's frame, with an element outside it."""

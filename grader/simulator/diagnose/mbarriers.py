@@ -6,7 +6,8 @@ from grader.launch import Finding, Severity
 from grader.simulator.core import bindings as c
 from grader.simulator.diagnose.races import ACROSS_BLOCKS, SAME_VALUE, STORE, Report
 
-_BAD_COUNT, _SET_AGAIN, _AFTER_INVALIDATION, _NEVER_SET, _PLAIN_ACCESS, _MORE_ARRIVE = range(1, 7)
+_BAD_COUNT, _SET_AGAIN, _AFTER_INVALIDATION, _NEVER_SET, _PLAIN_ACCESS = range(1, 6)
+_MORE_ARRIVE, _ARRIVE_TWICE = 6, 7
 """What is wrong with the use of an mbarrier: the low bits of `extra` of its report."""
 _MISUSE, _ARRIVALS_SHIFT = 255, 8
 _MISUSES: dict[int, tuple[str, str, Severity]] = {
@@ -44,14 +45,21 @@ _MISUSES: dict[int, tuple[str, str, Severity]] = {
         "of these does.",
         "error",
     ),
+    _ARRIVE_TWICE: (
+        "gets a second arrival of {arrivals} threads in one phase here, and its count is {count}: "
+        "the phase ends before all threads have arrived",
+        "Let each thread arrive once in each phase, or initialize it with the number of all "
+        "arrivals of a phase: {all}, if each of these does so.",
+        "error",
+    ),
 }
 
 _FOLLOWS = (c.RACE, c.UNINIT, c.STANDSTILL, c.TIMEOUT, c.LIMIT)
 
 
 def has_small_count(r: Report) -> bool:
-    """Whether a report is about an mbarrier at which more threads arrive than a phase counts."""
-    return r.kind == c.MBARRIER and r.extra & _MISUSE == _MORE_ARRIVE
+    """Whether a report is about an mbarrier with more arrivals than a phase counts."""
+    return r.kind == c.MBARRIER and r.extra & _MISUSE in (_MORE_ARRIVE, _ARRIVE_TWICE)
 
 
 def follows_small_count(r: Report) -> bool:
@@ -75,7 +83,7 @@ def mbarrier_finding(r: Report) -> Finding:
     access, arrivals = "written" if r.has(STORE) else "read", r.extra >> _ARRIVALS_SHIFT
     name = f"`{r.target.element}`" if r.target.name else "this memory"
     what = f"{name} {what.format(count=f'{r.bytes:,}', access=access, arrivals=arrivals)}"
-    fix = fix.format(arrivals=arrivals)
+    fix = fix.format(arrivals=arrivals, all=r.bytes + arrivals)
     return Finding(
         "barrier-divergence", severity, what, space="shared", variable=r.target.name, hint=fix
     )

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import cached_property
-from itertools import pairwise
+from itertools import groupby, pairwise
 from typing import TYPE_CHECKING, Literal
 
 from grader import dataclass
@@ -57,6 +57,8 @@ class Gap:
         apart: the last line of the statement with the first line, and the first line of that with
             the second, as statements of the innermost block around both; zeros if there is none.
         within: the same of the second line and the first, of one that is `both`.
+        block: the number of that innermost block in the syntax tree; -1 if there is none.
+        inner: of a `condition`, whether only some threads come to it.
     """
 
     first: int
@@ -68,6 +70,8 @@ class Gap:
     line: int = 0
     apart: tuple[int, int] = (0, 0)
     within: tuple[int, int] = (0, 0)
+    block: int = -1
+    inner: bool = False
 
 
 class Branches:
@@ -88,8 +92,9 @@ class Branches:
         if not pairs:
             return gap
         (a, b), back = pairs[0], not gap.forward
-        within = _statements(b, a) if gap.both else (0, 0)
-        gap = replace(gap, apart=_statements(a, b, name if back else None), within=within)
+        within = _statements(b, a)[:2] if gap.both else (0, 0)
+        behind, before, block = _statements(a, b, name if back else None)
+        gap = replace(gap, apart=(behind, before), within=within, block=block)
         if gap.named:
             return gap
         loops = [node for node, _ in _upward(pairs[0][0]) if node.kind in _LOOPS]
@@ -119,7 +124,8 @@ class Branches:
         first, then = _child(common, a), _child(common, b)
         if common.kind == "if_statement":
             if gap.forward and _part(first) == "condition" != _part(then):
-                return replace(gap, kind="condition", line=common.line)
+                inner = self._around(gap, a, a).kind != "between"
+                return replace(gap, kind="condition", line=common.line, inner=inner)
         elif not (first.kind == then.kind == "case_statement" and first.index != then.index):
             return None
         if "condition" in (_part(first), _part(then)) or first.index == then.index:
@@ -198,8 +204,10 @@ def _upward(node: Node) -> Iterator[tuple[Node, Node]]:
         child = above
 
 
-def _statements(first: Node, then: Node, name: str | None = None) -> tuple[int, int]:
+def _statements(first: Node, then: Node, name: str | None = None) -> tuple[int, int, int]:
     """The last line of the statement with a node, and the first line of that with another one.
+
+    The third number is that of the block.
 
     Both are statements of the innermost block around the two. With a variable's name, they are of
     the body of the innermost loop, and the first is the last one that uses it in the same round.
@@ -210,15 +218,16 @@ def _statements(first: Node, then: Node, name: str | None = None) -> tuple[int, 
     if name is not None:
         around = [n for n, up in pairwise(around) if up.kind in _LOOPS and _part(n) == "body"]
     if not around or around[0].kind != "compound_statement":
-        return 0, 0
+        return 0, 0, -1
+    block = around[0].index
     a, b = _child(around[0], first), _child(around[0], then)
     if name is None:
-        return (a.last_line, b.line) if a.last_line < b.line else (0, 0)
+        return (a.last_line, b.line, block) if a.last_line < b.line else (0, 0, -1)
     for later in around[0].named:
         if later.index > a.index and (_WAITS.search(later.text) or later.index == b.index):
             break
         a = later if later.index > a.index and name in _names(later) else a
-    return a.last_line, b.line
+    return a.last_line, b.line, block
 
 
 def _child(common: Node, node: Node) -> Node:
@@ -239,6 +248,27 @@ def _kind(node: Node) -> Kind:
     return "loop" if node.kind in _LOOPS else "branch"
 
 
+def joined_gaps(gaps: Iterable[Gap]) -> dict[Gap, Gap]:
+    """The gaps that share a place for their barrier with others, each with that place.
+
+    Where one barrier orders the accesses of several races, all of them name its place.
+    """
+    every = sorted({g for g in gaps if g.kind == "between" and any(g.apart)}, key=_by_place)
+    out: dict[Gap, Gap] = {}
+    for _, group in groupby(every, lambda g: (g.block, g.forward, g.both, g.named)):
+        left = list(group)
+        while left and not left[0].both:
+            here = [g for g in left if not g.forward or g.apart[0] < left[0].apart[1]]
+            apart = max(g.apart[0] for g in here), min(g.apart[1] for g in here)
+            out |= {g: replace(g, apart=apart) for g in here}
+            left = [g for g in left if g not in out]
+    return out
+
+
+def _by_place(g: Gap) -> tuple[int, ...]:
+    return g.block, g.forward, g.both, g.named, g.apart[1], g.apart[0], g.first, g.then
+
+
 def barrier_advice(gap: Gap, hazard: str, *, warp: bool) -> str:
     """Where the missing barrier belongs, as sentences; `warp`: between lanes of one warp."""
     barrier = "__syncwarp()" if warp else _NAMED_BARRIER if gap.named else "__syncthreads()"
@@ -246,9 +276,12 @@ def barrier_advice(gap: Gap, hazard: str, *, warp: bool) -> str:
     if gap.first != gap.then:
         own, other = f"line {gap.first}", f"line {gap.then}"
     if gap.kind == "condition":
+        where = ", outside the branch or loop that only some threads enter" * (
+            gap.inner and not warp
+        )
         return (
-            f"Put {barrier} before the `if` of line {gap.line}, and let the `if` test a variable "
-            "that gets its value before the barrier."
+            f"Put {barrier} before the `if` of line {gap.line}{where}, and let the `if` test a "
+            "variable that gets its value before the barrier."
         )
     if gap.kind == "branches":
         return (
@@ -268,8 +301,13 @@ def barrier_advice(gap: Gap, hazard: str, *, warp: bool) -> str:
             "Give each warp or block that makes the call, and each call, memory of its own."
         )
     place = _place(gap, hazard)
-    if warp or gap.kind == "between":
+    if gap.kind == "between" or (warp and gap.kind != "branch"):
         return f"Put {barrier} {place}."
+    if warp:
+        return (
+            f"Put {barrier} {place}. Where only some lanes of a warp enter the branch of line "
+            f"{gap.line}, end it before the barrier, and test its condition again after that."
+        )
     if gap.kind == "branch":
         return (
             f"Put {barrier} {place}, but outside the branch of line {gap.line}, which only some "

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from grader.simulator.core import bindings as c
-from grader.simulator.diagnose.places import Gap
+from grader.simulator.diagnose.places import Gap, joined_gaps
 from grader.simulator.diagnose.races import (
     ACROSS_BLOCKS,
     IN_FLIGHT,
@@ -23,6 +24,12 @@ if TYPE_CHECKING:
     from grader.simulator.diagnose.kernel_code import KernelCode
 
 
+MOST_GAPS = 64
+"""The races whose places are compared."""
+
+_NO_GAP = ACROSS_BLOCKS | IN_FLIGHT | SAME_VALUE
+
+
 class RacePlaces:
     """The places of the races of one run.
 
@@ -32,7 +39,7 @@ class RacePlaces:
     """
 
     def __init__(self, code: KernelCode, reports: Sequence[Report] = ()) -> None:
-        self.code, self.order = code, code.order
+        self.code, self.order, self.reports = code, code.order, reports
         self.contended = frozenset(
             (r.pc, bool(r.has(SAME_VALUE))) for r in reports if self._is_contended(r)
         )
@@ -51,6 +58,23 @@ class RacePlaces:
         Args:
             r: the report, with the access that the program orders first as partner.
         """
+        gap = self._gap(r)
+        return gap and self._joined.get(gap, gap)
+
+    @cached_property
+    def _joined(self) -> dict[Gap, Gap]:
+        """The gaps of the run's races that one barrier fills, with its place."""
+        races = [r for r in self.reports if r.kind == c.RACE and not r.has(_NO_GAP)]
+        gaps = [self._gap(self.ordered(r)[0]) for r in races[:MOST_GAPS]]
+        return joined_gaps(gap for gap in gaps if gap is not None)
+
+    @cached_property
+    def _in_time(self) -> frozenset[tuple[int, int]]:
+        """The accesses of the races within a warp, as they followed each other in the run."""
+        races = (r for r in self.reports if r.kind == c.RACE and r.has(WITHIN_WARP))
+        return frozenset((r.pc2, r.pc) for r in races)
+
+    def _gap(self, r: Report) -> Gap | None:
         gap = self._lines_apart(r)
         instructions = self.code.image.instructions
         library = all(pc < len(instructions) and instructions[pc].via for pc in (r.pc, r.pc2))
@@ -77,6 +101,8 @@ class RacePlaces:
             lines, at = (places[0].line, places[1].line), (places[0].pc, places[1].pc)
         forward = at[1] > at[0] or not self.order.share_a_loop(*at)
         both = not forward and lines[0] != lines[1] and self.order.follows(then, first)
+        if both and r.has(WITHIN_WARP):  # the lanes of a warp run in step
+            both = (then, first) in self._in_time
         return Gap(*lines, forward, self.order.has_partial_barriers, both)
 
     def ordered(self, r: Report) -> tuple[Report, str]:

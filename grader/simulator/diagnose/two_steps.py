@@ -47,13 +47,14 @@ class TwoSteps:
     def __init__(self, flow: Flow, lines: Sequence[str]) -> None:
         self.flow, self.image, self.lines = flow, flow.image, lines
 
-    def hint(self, r: Report, reports: Sequence[Report], grid: Dim3) -> str:
+    def hint(self, r: Report, reports: Sequence[Report], grid: Dim3, order: ProgramOrder) -> str:
         """The fix of a race with an update in two steps; empty where it has none.
 
         Args:
             r: the report of the race.
             reports: all reports of the run.
             grid: the blocks of the launch.
+            order: the order of the instructions.
         """
         name = f"`{r.target.name}`" if r.target.name else "this memory"
         across, stores = r.has(ACROSS_BLOCKS), [pc for pc, is_store in _plain(r) if is_store]
@@ -80,6 +81,12 @@ class TwoSteps:
                 "allows it: two steps, and another thread may write it between them. Use one "
                 "atomic such as atomicCAS, which compares and writes at once, and test what it "
                 "returns."
+            )
+        if lines := self._drawn(r, order):
+            return (
+                f"Line {lines[0]} reads {name}, and line {lines[1]} adds to it: two steps, and "
+                f"several threads may read the same value. Use the value that the atomic of line "
+                f"{lines[1]} returns, and leave out the read."
             )
         outside = r.target.space == "global" and prod(grid) > 1 and not r.has(SAME_VALUE)
         if outside and stores and _is_atomic(r) and r.has(WITHIN_WARP):
@@ -111,9 +118,14 @@ class TwoSteps:
         values = self.flow.after(self._loaded(read))
         if not any((owner, expected) == (number, name) for number, name, _ in values):
             return None
-        if not any(map(order.in_loop, self._swaps_of(values))):
-            return None  # it is tried once
         name, line = f"`{r.target.name}`" if r.target.name else "this memory", self._line(read, r)
+        if not any(map(order.in_loop, self._swaps_of(values))):
+            return (
+                f"atomicCAS changes nothing where another thread has written {name} since line "
+                f"{line} read it. Repeat it with the value that it returned until it returns the "
+                "value that you passed, or use one other atomic.",
+                True,
+            )
         load = "Read it through a pointer to volatile, or by a load of cuda::atomic_ref"
         places = calls.parting(read, swap)
         if places is not None and order.share_a_loop(places[0].pc, places[1].pc):
@@ -192,6 +204,19 @@ class TwoSteps:
         if used[0].isdisjoint(used[1]):
             return None
         return lines if self._decides(read, write) else None
+
+    def _drawn(self, r: Report, order: ProgramOrder) -> tuple[int, int] | None:
+        """The lines of a plain read, whose value is an index or stored, and of an addition."""
+        (read, atomic), (other, is_atomic) = _both(r)
+        if atomic:
+            read, other, atomic, is_atomic = other, read, is_atomic, atomic
+        if atomic or not is_atomic or not is_load(self.image.instructions[read]):
+            return None
+        adds = re.search(r"\.(?:add|inc|dec)\.", self.image.ops[other])
+        lines = self._line(read, r), self._line(other, r)
+        if not adds or lines[0] > lines[1] or not order.follows(read, other):
+            return None
+        return lines if self._is_used(self.flow.after(self._loaded(read))) else None
 
     def _lock_of(self, r: Report) -> int:
         """The line of a loop on an atomic swap that both accesses come after; 0 without one."""

@@ -185,6 +185,9 @@ static u32 lanes_waiting_with(const Warp *w, const Wait *x) {
   return mask;
 }
 
+/* Whether all lanes that a wait within the warp is for have arrived or exited. */
+bool members_arrived(const Warp *w, const Wait *x) { return lanes_waiting_with(w, x) == (x->want & live_lanes(w)); }
+
 static void release_lanes(Warp *w, u32 n) {
   Wait x = w->wait[n];
   drop_wait(w, n);
@@ -212,10 +215,9 @@ bool release_warp_waits(Warp *w, bool force) {
   if (force && waits_for_members(w)) announce_warp_stuck(w);
   for (u32 n = 0; n < w->waits;) {
     Wait x = w->wait[n];
-    u32 mask = x.membership ? lanes_waiting_with(w, &x) : 0;
-    if (!x.membership || (!force && mask != (x.want & live_lanes(w)))) { n++; continue; }
+    if (!x.membership || (!force && !members_arrived(w, &x))) { n++; continue; }
     if (!force && x.want & w->exited) announce_members_exited(w, x.pc, x.want & w->exited);
-    release_group(w, x, mask);
+    release_group(w, x, lanes_waiting_with(w, &x));
     any = true;
     n = 0;
   }

@@ -13,6 +13,7 @@
 
 #define SLICE (1u << 18)
 enum { ROUNDS = 64 }; /* of all warps between two readings of the clock */
+enum { MOST_NAMED = 16 }; /* mbarriers that a deadlock names */
 enum { IDLE_BARRIERS = 8, IDLE_STEPS = 1 << 12 }; /* see idles */
 
 /* Processor time of this thread: one that is stopped, or waits for a core, loses none of its limit. */
@@ -106,15 +107,16 @@ static u32 first_to_name(const Cta *c, u32 kind) {
   return 0;
 }
 
-/* Ends the launch with a fault at the basic block that a warp would run next; false where all its lanes wait. */
-static bool abort_warp(Warp *w, u32 kind) {
+/* Ends the launch with a fault at the basic block that some lanes would run next; false where all of them wait. */
+static bool abort_lanes(Warp *w, u32 kind, u32 lanes) {
   for (u32 f = w->frames; f-- > 0;) {
     const Frame *fr = &w->frame[f];
     if (!fr->pending_blocks) continue;
     const u32 *m = (const u32 *)(w->arena + fr->masks);
-    u32 at = 0;
-    while (!m[at]) at++;
-    set_mask(w, m[at]);
+    u32 at = 0, blocks = w->launch->function[fr->function].blocks;
+    while (at < blocks && !(m[at] & lanes)) at++;
+    if (at == blocks) continue;
+    set_mask(w, m[at] & lanes);
     const BasicBlock *b = &w->launch->block[w->launch->function[fr->function].block + at];
     bool back = b->kind == BRANCH && b->target <= at; /* the line of the loop */
     fail(w, kind, back || b->end == b->first ? b->pc : w->launch->insn[b->first].pc, 0);
@@ -123,22 +125,34 @@ static bool abort_warp(Warp *w, u32 kind) {
   return false;
 }
 
-/* Ends the launch with a fault of the first warp that can run, or, when all warps wait, at the place where one waits.
- * Where warps stand still at mbarriers, there is one for each of these: one may be the cause of the others. */
+/* A fault for each mbarrier that lanes wait for: one may be the cause of the others. False where there is none. */
+static bool name_mbarriers(Cta *c) {
+  u32 known[MOST_NAMED], named = 0;
+  for (u32 x = 0; x < c->warps; x++) {
+    Warp *w = &c->warp[x];
+    for (u32 left = live_lanes(w), l; left && named < MOST_NAMED; left &= left - 1) {
+      u32 of = w->awaits[l = first_lane(left)], same = 0, k = 0;
+      while (k < named && known[k] != of) k++;
+      for (u32 m = left; m; m &= m - 1) same |= (u32)(w->awaits[first_lane(m)] == of) << first_lane(m);
+      u32 before = w->tested;
+      w->tested = of;
+      if (of && k == named && abort_lanes(w, STANDSTILL, same)) known[named++] = of;
+      w->tested = before;
+    }
+  }
+  return named;
+}
+
+/* Ends the launch with a fault of the first warp that can run, or, when all warps wait, at the place where one waits. */
 void abort_cta(Cta *c, u32 kind) {
   Warp *waiting = c->warp;
   u32 first = first_to_name(c, kind);
-  bool named = false;
+  if (kind == STANDSTILL && name_mbarriers(c)) return;
   for (u32 x = 0; x < c->warps; x++) {
     Warp *w = &c->warp[(first + x) % c->warps];
-    bool known = false;
     if (w->waits && !waiting->waits) waiting = w;
-    for (u32 y = 0; named && y < x; y++) known |= c->warp[(first + y) % c->warps].tested == w->tested;
-    if ((named && !w->tested) || known || !abort_warp(w, kind)) continue;
-    if (kind != STANDSTILL || !w->tested) return;
-    named = true;
+    if (abort_lanes(w, kind, FULL)) return;
   }
-  if (named) return;
   if (waiting->waits) set_mask(waiting, waiting->wait[0].mask);
   fail(waiting, kind, waiting->waits ? waiting->wait[0].pc : 0, 0);
 }

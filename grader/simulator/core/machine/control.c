@@ -155,6 +155,7 @@ void start_warp(Warp *w, u32 function) {
   start_loop_watch(w);
   w->repetition.change = w->signature = w->tested = 0;
   memset(w->ran, 0, sizeof w->ran);
+  memset(w->awaits, 0, sizeof w->awaits);
   /* What a variable without a value holds must not depend on the block that this worker ran before. */
   if (w->local) memset(w->local, 0, (size_t)LANES * w->local_room);
   push(w, function, w->valid, NO_FRAME, 0, 0);

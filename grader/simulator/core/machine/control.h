@@ -68,6 +68,7 @@ void arrive(Warp *w, const BasicBlock *b, u32 frame);
 void arrive_in_warp(Warp *w, const BasicBlock *b, u32 frame);
 bool release_barriers(Cta *c);
 bool release_warp_waits(Warp *w, bool force);
+bool members_arrived(const Warp *w, const Wait *x);
 
 /* async_copy.c */
 void start_copies(Cta *c);

@@ -193,11 +193,11 @@ static void keep_state(Warp *w, const Extent *e) {
   r->ran = 0;
 }
 
-/* The lanes that can go on unless other warps do something. */
+/* The lanes that can go on unless other lanes or warps do something. */
 static u32 running_lanes(const Warp *w) {
   u32 lanes = live_lanes(w) & ~w->watch.endless;
   for (u32 n = 0; n < w->waits; n++)
-    if (!w->wait[n].membership) lanes &= ~w->wait[n].mask;
+    if (!w->wait[n].membership || !members_arrived(w, &w->wait[n])) lanes &= ~w->wait[n].mask;
   return lanes;
 }
 

@@ -74,7 +74,7 @@ struct Warp {
   u8 *arena; u32 arena_used, arena_room;
   u8 *local; u32 local_room;    /* [32][local_room] */
   u8 *params; u32 params_room;  /* of all lanes: see params.h */
-  u32 tested;                   /* offset + 1 of the mbarrier that lanes wait for, if their last wait has not succeeded */
+  u32 tested, awaits[LANES];    /* offset + 1 of the mbarrier that lanes wait for, if the last wait of any, or of each, failed */
   struct AsyncCopy *copy;       /* copies in flight: see async_copy.c */
   u32 copies, copy_room, groups[LANES];
   LoopWatch watch;

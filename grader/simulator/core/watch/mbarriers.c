@@ -8,20 +8,29 @@
 #include "machine/memory.h"
 #include "machine/rows.h"
 #include "watch/findings.h"
+#include "watch/order.h"
 #include "watch/shadow.h"
 
 enum { OBJECT = 8 }; /* its bytes, and its alignment */
 enum State { NOTHING, VALID, INVALIDATED, UNWRITTEN };
 /* Report.extra: enum Misuse of diagnose/mbarriers.py. */
-enum Misuse { BAD_COUNT = 1, SET_AGAIN, AFTER_INVALIDATION, NEVER_SET, PLAIN_ACCESS, MORE_ARRIVE };
+enum Misuse { BAD_COUNT = 1, SET_AGAIN, AFTER_INVALIDATION, NEVER_SET, PLAIN_ACCESS, MORE_ARRIVE, ARRIVE_TWICE };
 enum { MEMBERS_SHIFT = 8, MOST_MEMBERS = 32 }; /* of `extra`: the arrivals; mbarriers whose arrivals are known */
 
 /* By 8 bytes: what they are, who initialized or invalidated them last, and in which phase; the warps that have arrived
  * in the mbarrier's present phase; the number of its Arrivals, from 1. */
-typedef struct { u32 state, pc, thread, phase, arrived, members; } Place;
-/* The threads that have arrived since an mbarrier was initialized, by warp, and the arrivals that each made at once. */
-typedef struct { u32 lanes[MAX_WARPS], arrivals, offset; } Arrivals;
-typedef struct { Place *place; u32 valid, used; Arrivals members[MOST_MEMBERS]; } Objects;
+typedef struct { u32 state, pc, thread, phase, arrived, members; } Barrier;
+/* An arrival, in the clocks of order.h. */
+typedef struct { u32 phase, thread, epoch; bool known; } Moment;
+/* By warp the threads that have arrived since an mbarrier was initialized, in its present phase, and twice in a phase,
+ * and the arrivals that each made at once. The latest arrival, and the one that ended the phase before; whether a thread
+ * arrived that had not learned of it: its arrival may be one of either phase. Where a thread arrived twice first. */
+typedef struct {
+  u32 lanes[MAX_WARPS], present[MAX_WARPS], twice[MAX_WARPS], arrivals, offset, pc, thread;
+  Moment latest, end;
+  bool behind;
+} Arrivals;
+typedef struct { Barrier *place; u32 valid, used; Arrivals members[MOST_MEMBERS]; } Objects;
 
 static Objects *objects_of(const Cta *c) { return c->state[mbarriers_slot]; }
 static u32 places_in(const Cta *c) { return c->worker->launch->shared_bytes / OBJECT + 1; }
@@ -35,7 +44,7 @@ static bool listens(const Launch *n) {
 
 static void make(Cta *c) {
   Objects *all = c->state[mbarriers_slot] = calloc(1, sizeof *all);
-  if (all) all->place = calloc(places_in(c), sizeof(Place));
+  if (all) all->place = calloc(places_in(c), sizeof(Barrier));
   if (!all || !all->place) out_of_memory(c->worker);
 }
 static void discard(Cta *c) {
@@ -43,11 +52,11 @@ static void discard(Cta *c) {
   free(objects_of(c));
 }
 static void reset(Cta *c) {
-  memset(objects_of(c)->place, 0, places_in(c) * sizeof(Place));
+  memset(objects_of(c)->place, 0, places_in(c) * sizeof(Barrier));
   objects_of(c)->valid = objects_of(c)->used = 0;
 }
 
-static void report_misuse(Warp *w, const Insn *i, u32 l, u32 offset, enum Misuse why, u32 count, const Place *p) {
+static void report_misuse(Warp *w, const Insn *i, u32 l, u32 offset, enum Misuse why, u32 count, const Barrier *p) {
   report(w->worker, (Report){.kind = MBARRIER, .flags = why == PLAIN_ACCESS && i->e ? STORE : 0, .pc = i->pc,
                              .pc2 = p->state == NOTHING ? i->pc : p->pc, .space = SHARED, .address = offset,
                              .size = count, .block = w->cta->number, .block2 = w->cta->number,
@@ -59,26 +68,48 @@ static bool is_written(const Warp *w, u32 offset) {
   return shadow_of(w->cta)->wrote[offset >> w->launch->shared_shift] >= FIRST_PHASE << THREAD_BITS;
 }
 
-static void check_use(Warp *w, const Insn *i, u32 l, u32 offset, Place *p) {
+static void check_use(Warp *w, const Insn *i, u32 l, u32 offset, Barrier *p) {
   if (p->state == INVALIDATED) report_misuse(w, i, l, offset, AFTER_INVALIDATION, OBJECT, p);
   if (p->state != NOTHING) return;
   if (is_written(w, offset)) report_misuse(w, i, l, offset, NEVER_SET, OBJECT, p);
   else p->state = UNWRITTEN;
 }
 
-/* More threads than a phase counts have arrived, and not in whole phases: some are a phase behind. It is an error
- * where another one follows from it. */
-static void check_members(Cta *c, const Place *p) {
+/* As many threads as a phase counts arrive, and some of them twice in a phase. */
+static void check_twice(Cta *c, const Barrier *p, const Arrivals *m) {
+  u32 twice = 0;
+  for (u32 x = 0; x < c->warps; x++) twice += (u32)__builtin_popcount(m->twice[x]);
+  if (!twice) return;
+  report(c->worker, (Report){.kind = MBARRIER, .pc = m->pc, .pc2 = p->pc, .space = SHARED, .address = m->offset,
+                             .size = m->arrivals, .block = c->number, .block2 = c->number, .thread = m->thread,
+                             .thread2 = p->thread, .count = 1, .extra = ARRIVE_TWICE | twice << MEMBERS_SHIFT});
+}
+
+/* More threads than a phase counts have arrived, and not in whole phases, or without knowing of the phase before: some
+ * are a phase behind. It is an error where another one follows from it. */
+static void check_members(Cta *c, const Barrier *p) {
   const Arrivals *m = p->members && p->state == VALID ? &objects_of(c)->members[p->members - 1] : NULL;
   u32 expected = 0, missing = 0;
   if (m) counts_of(c, m->offset, &expected, &missing);
-  if (!m || m->arrivals <= expected || missing == expected) return;
+  if (m && m->arrivals == expected) check_twice(c, p, m);
+  if (!m || m->arrivals <= expected || (missing == expected && !m->behind)) return;
   report(c->worker, (Report){.kind = MBARRIER, .pc = p->pc, .pc2 = p->pc, .space = SHARED, .address = m->offset,
                              .size = expected, .block = c->number, .block2 = c->number, .thread = p->thread,
                              .thread2 = p->thread, .count = 1, .extra = MORE_ARRIVE | m->arrivals << MEMBERS_SHIFT});
 }
 
-static void add_member(Warp *w, const Insn *i, u32 l, u32 offset, Place *p) {
+static void note_moment(Warp *w, const Insn *i, u32 l, Arrivals *m) {
+  u32 x = (u32)(w - w->cta->warp), thread = thread_of(w, l);
+  const Moment *end = &m->end;
+  if (m->present[x] >> l & 1 && !m->pc) m->pc = i->pc, m->thread = thread;
+  m->twice[x] |= m->present[x] & 1u << l;
+  m->present[x] |= 1u << l;
+  if (!w->launch->exact) return;
+  m->behind |= end->known && !ordered_before(w, thread, w->cta->number, end->phase, end->thread, end->epoch);
+  m->latest = (Moment){phase_of(w->cta), thread, order_of(w->cta)->epoch[thread], true};
+}
+
+static void add_member(Warp *w, const Insn *i, u32 l, u32 offset, Barrier *p) {
   Objects *all = objects_of(w->cta);
   if (i->e > MBARRIER_ARRIVE_EXPECT || i->e == MBARRIER_EXPECT || p->state != VALID) return;
   if (!p->members && all->used < MOST_MEMBERS) {
@@ -93,6 +124,7 @@ static void add_member(Warp *w, const Insn *i, u32 l, u32 offset, Place *p) {
     m->arrivals = 0;
   }
   bool counted = i->e == MBARRIER_ARRIVE && i->flag & MBARRIER_COUNTED;
+  if (i->e != MBARRIER_DROP) note_moment(w, i, l, m);
   if (!(*lanes >> l & 1)) m->arrivals += counted ? SRC(u32, i->c)[l] & MBARRIER_MOST : 1;
   *lanes |= 1u << l;
 }
@@ -114,7 +146,7 @@ static void set(Warp *w, const Insn *i, const u32 *offset) {
   u32 phase = phase_of(w->cta);
   for (u32 m = w->mask; m; m &= m - 1) {
     u32 l = first_lane(m), count = SRC(u32, i->c)[l];
-    Place *p = &all->place[offset[l] / OBJECT];
+    Barrier *p = &all->place[offset[l] / OBJECT];
     bool init = i->e == MBARRIER_INIT;
     if (init && (!count || count > MBARRIER_MOST)) report_misuse(w, i, l, offset[l], BAD_COUNT, count, p);
     if (init && p->state == VALID && (p->thread == thread_of(w, l) || p->phase != phase))
@@ -124,7 +156,7 @@ static void set(Warp *w, const Insn *i, const u32 *offset) {
     all->valid += (u32)init - (p->state == VALID);
     u32 members = p->members;
     if (members) all->members[members - 1] = (Arrivals){.offset = offset[l]};
-    *p = (Place){init ? VALID : INVALIDATED, i->pc, thread_of(w, l), phase, 0, members};
+    *p = (Barrier){init ? VALID : INVALIDATED, i->pc, thread_of(w, l), phase, 0, members};
   }
 }
 
@@ -139,19 +171,28 @@ static void note_arrival(Warp *w, const Insn *i, const u32 *offset) {
   use(w, i, offset);
   for (u32 m = w->mask; m; m &= m - 1) {
     u32 l = first_lane(m);
-    Place *p = &objects_of(w->cta)->place[offset[l] / OBJECT];
+    Barrier *p = &objects_of(w->cta)->place[offset[l] / OBJECT];
     p->arrived |= 1u << (w - w->cta->warp);
     add_member(w, i, l, offset[l], p);
   }
 }
 
-static void note_end(Warp *w, u32 offset) { objects_of(w->cta)->place[offset / OBJECT].arrived = 0; }
+static void note_end(Warp *w, u32 offset) {
+  Objects *all = objects_of(w->cta);
+  Barrier *p = &all->place[offset / OBJECT];
+  p->arrived = 0;
+  if (!p->members) return;
+  Arrivals *m = &all->members[p->members - 1];
+  m->end = m->latest;
+  memset(m->present, 0, sizeof m->present);
+}
 
 bool all_have_arrived(const Cta *c, u32 offset) {
   for (u32 x = 0; x < c->warps; x++) {
     const Warp *w = &c->warp[x];
     bool arrived = objects_of(c)->place[offset / OBJECT].arrived >> x & 1;
-    if (live_lanes(w) && !arrived && w->tested != offset + 1) return false;
+    for (u32 left = arrived ? 0 : live_lanes(w); left; left &= left - 1)
+      if (w->awaits[first_lane(left)] != offset + 1) return false;
   }
   return true;
 }

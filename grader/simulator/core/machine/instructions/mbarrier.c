@@ -67,7 +67,7 @@ static void one_lane(Warp *w, const Insn *i, u32 l, u32 offset, u8 *p, u32 *done
   if (i->e < TEST && now >> PHASE != old >> PHASE) set_late(w->cta, offset, false);
   if (i->e < TEST) return;
   bool over = completed(i, w, now, l) && !is_late_phase(w, offset);
-  w->tested = over ? 0 : offset + 1;
+  w->tested = w->awaits[l] = over ? 0 : offset + 1;
   if (!over) return;
   *done |= 1u << l;
   set_late(w->cta, offset, false);

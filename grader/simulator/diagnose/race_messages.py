@@ -1,0 +1,191 @@
+"""The texts of races: what is wrong between which accesses, and where a barrier is missing."""
+
+from __future__ import annotations
+
+from grader.launch import Finding, OtherAccess, Severity
+from grader.simulator.diagnose.places import Gap, access_word, barrier_advice
+from grader.simulator.diagnose.races import (
+    ACROSS_BLOCKS,
+    ATOMIC,
+    BLOCK_SCOPE,
+    IN_FLIGHT,
+    MIXED_SIZE,
+    OTHER_ATOMIC,
+    OTHER_STORE,
+    SAME_INSTRUCTION,
+    SAME_VALUE,
+    STALE_CACHE,
+    STORE,
+    TEXTURE_CACHE,
+    UNWAITED,
+    WITHIN_WARP,
+    Report,
+)
+
+_HAZARDS = {"RAW": "read-after-write", "WAR": "write-after-read", "WAW": "write-after-write"}
+
+
+def race_finding(r: Report, hazard: str, gap: Gap | None, *, strays: bool = False) -> Finding:
+    """The finding of a race.
+
+    Args:
+        r: the report; its partner is the access that the program orders first.
+        hazard: RAW, WAR or WAW.
+        gap: where a barrier is missing; None where no barrier can help.
+        strays: whether one of the two instructions also accesses the array out of bounds.
+    """
+    own = access_word(r.has(STORE), r.has(ATOMIC))
+    other = access_word(r.has(OTHER_STORE), r.has(OTHER_ATOMIC))
+    severity: Severity = (
+        "info" if r.has(SAME_VALUE) else "warning" if r.has(SAME_INSTRUCTION) else "error"
+    )
+    return Finding(
+        "race",
+        severity,
+        f"{_HAZARDS[hazard]} hazard on {r.target.space} `{r.target.element}`{_circumstance(r)}",
+        space=r.target.space,
+        hazard=hazard,
+        access=own,
+        variable=r.target.name,
+        other=OtherAccess(r.line2, r.thread2, r.block2, other),
+        hint=_fix(r, hazard, gap, strays),
+    )
+
+
+def _circumstance(r: Report) -> str:
+    if r.has(SAME_VALUE):
+        return " (both threads write the same value)"
+    if r.has(SAME_INSTRUCTION):
+        return ": lanes of one warp write it in the same instruction, and any of them may win"
+    if r.has(IN_FLIGHT):
+        to = "to" if r.has(OTHER_STORE) else "from"
+        return f": the asynchronous copy {to} it has not completed"
+    if r.has(STALE_CACHE):
+        reads = "a texture fetch" if r.has(TEXTURE_CACHE) else "`__ldg`"
+        return f": {reads} reads through a cache that does not see what the kernel writes"
+    if r.has(MIXED_SIZE):
+        return ": two atomic accesses of different sizes, which are not atomic to each other"
+    if r.has(UNWAITED):
+        return ": volatile does not make the read wait for the write"
+    if r.has(WITHIN_WARP):
+        return " within a warp (warp-level programming)"
+    return " between two blocks" if r.has(ACROSS_BLOCKS) else ""
+
+
+def _fix(r: Report, hazard: str, gap: Gap | None, strays: bool) -> str:
+    across, no_barrier = r.has(ACROSS_BLOCKS), gap is None or r.has(ACROSS_BLOCKS)
+    if r.has(STALE_CACHE):
+        other = "through a pointer or a surface, not a texture" if r.has(TEXTURE_CACHE) else ""
+        return (
+            f"Read {_subject(r)} {other or 'without `__ldg`'}, which is for data that no thread "
+            "writes while the kernel runs."
+        )
+    if r.has(MIXED_SIZE):
+        return (
+            f"Access {_subject(r)} with one type only. Atomics are atomic to each other when they "
+            "access the same bytes."
+        )
+    if r.has(UNWAITED):
+        return _volatile_fix(r)
+    if r.has(BLOCK_SCOPE):
+        return (
+            "A block-scoped atomic is atomic within its own block only. Use the device-scoped "
+            "form: atomicAdd instead of atomicAdd_block, or thread_scope_device."
+        )
+    if hazard == "WAW" and no_barrier and r.target.size_hint:
+        return r.target.size_hint
+    if hazard == "WAW" and no_barrier and strays:
+        return (
+            f"Line {r.line} also accesses {_subject(r)} out of bounds. Fix that first: guard the "
+            "store, so that a thread without an element of its own does not store. An index past "
+            "the end of its row reaches another thread's element; an atomic would only hide it."
+        )
+    return _across_blocks_fix(r, hazard) if across else _within_block_fix(r, hazard, gap)
+
+
+def _within_block_fix(r: Report, hazard: str, gap: Gap | None) -> str:
+    """The fix of a race between two threads of a block."""
+    if hazard == "WAW" and (gap is None or r.has(SAME_INSTRUCTION)):
+        return (
+            "Two threads write the same element. Check the index, let one thread write, "
+            "or use an atomic."
+        )
+    if gap is None:
+        return (
+            "Several threads update the same element at once, and no barrier can order them. Use "
+            "an atomic such as atomicAdd, or give each thread its own element."
+        )
+    advice = barrier_advice(gap, hazard, warp=r.has(WITHIN_WARP))
+    if gap.kind == "library":
+        return advice
+    if gap.kind == "condition" and gap.inner and r.has(ATOMIC) != r.has(OTHER_ATOMIC):
+        line = r.line if r.has(ATOMIC) else r.line2
+        return (
+            f"The condition of line {gap.line} reads {_subject(r)} plainly, and the atomic of line "
+            f"{line} may change it at any time. Test what an atomic returns: that of line {line}, "
+            "or atomicAdd of 0, followed by __threadfence_block()."
+        )
+    if hazard != "WAW":
+        return f"{_not_ordered(r, hazard)} {advice}"
+    if gap.kind != "between":
+        return f"Two threads write the same element. Check the index. {advice}"
+    if r.target.dynamic and r.line != r.line2:
+        return (
+            f"Lines {gap.first} and {gap.then} write the same bytes of {_subject(r)}. If they are "
+            "for two arrays in it, begin the second behind the last byte of the first: an offset "
+            f"in bytes is an index times the size of an element. Else p{advice[1:]}"
+        )
+    return f"Two threads write the same element. Check the index, or p{advice[1:]}"
+
+
+def _across_blocks_fix(r: Report, hazard: str) -> str:
+    """The fix of a race between two blocks."""
+    atomic = r.has(ATOMIC) or r.has(OTHER_ATOMIC)
+    if hazard == "RAW":
+        return (
+            f"A block reads {_subject(r)} before another block has written it, and no barrier "
+            "orders blocks. Read it in a second launch, or after an atomic that signals the write; "
+            "the writer calls __threadfence() before that atomic, and the reader after it."
+        )
+    if atomic and hazard != "WAW":
+        return (
+            f"Blocks read and update {_subject(r)} in no defined order, and no barrier orders "
+            "blocks. Read it with an atomic too, such as atomicAdd of 0, or in a second launch."
+        )
+    if hazard == "WAR":
+        return (
+            f"Blocks write {_subject(r)} while other blocks still read it, and no barrier orders "
+            "blocks. Write the results to another array, or do it in a second launch, or behind "
+            "grid.sync() in a cooperative launch."
+        )
+    return (
+        f"Blocks access {_subject(r)} in no defined order, and no barrier orders blocks. Let "
+        "only one block write each element, or update it with an atomic such as atomicAdd."
+    )
+
+
+def _volatile_fix(r: Report) -> str:
+    """The fix of a volatile read that gets whatever value is there."""
+    if r.has(ACROSS_BLOCKS):
+        return (
+            f"Let the writer call __threadfence() and set a flag; wait for the flag and call "
+            f"__threadfence() before you read {_subject(r)}."
+        )
+    barrier = "__syncwarp()" if r.has(WITHIN_WARP) else "__syncthreads()"
+    return (
+        f"Put {barrier} between the write and the read of {_subject(r)}: the threads do not run in "
+        "step, and volatile orders nothing between them."
+    )
+
+
+def _not_ordered(r: Report, hazard: str) -> str:
+    """What goes wrong in a RAW or WAR hazard."""
+    atomic = r.has(ATOMIC) or r.has(OTHER_ATOMIC)
+    written, write = ("updated", "update") if atomic else ("written", "overwrite")
+    if hazard == "RAW":
+        return f"Threads read {_subject(r)} before other threads have {written} it."
+    return f"Threads {write} {_subject(r)} before other threads have read it."
+
+
+def _subject(r: Report) -> str:
+    return f"`{r.target.name}`" if r.target.name else "this memory"

@@ -1,0 +1,13 @@
+// launch: {"kernel": "k", "grid": [1, 1, 1], "block": [32, 1, 1], "shared": 0, "args": [["float32", 32], ["float32", 32, "out"]]}
+// expect: clean
+struct Particle { float at; int id; bool alive; };
+extern "C" __global__ void k(const float *x, float *y) {
+  __shared__ Particle p[32];
+  int t = threadIdx.x;
+  p[t].at = x[t];
+  p[t].id = t;
+  p[t].alive = x[t] > 0;
+  __syncthreads();
+  Particle q = p[31 - t];
+  y[t] = q.alive ? q.at : 0;
+}
