@@ -14,15 +14,11 @@ all orders in which no warp is interrupted: what the threads do one after the ot
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
-import numpy as np
-from numpy.typing import NDArray
-
-from grader import dataclass
 from grader.launch import Finding, Launch, Trace
-from grader.simulator.core.run import Limits, Machine, Raw
+from grader.simulator.core.run import Machine, Raw
 from grader.simulator.diagnose.merging import merge_findings
 from grader.simulator.late import (
     late_accesses,
@@ -32,9 +28,9 @@ from grader.simulator.late import (
     overlaps,
     some_moves,
 )
+from grader.simulator.order_runs import How, OneRun, Runs
 from grader.simulator.pauses import (
     MOST_AFTER,
-    MOST_TRACED,
     Traces,
     acts_on_reads,
     after,
@@ -47,8 +43,11 @@ from grader.simulator.pauses import (
     writes_after_reads,
 )
 from grader.simulator.schedules import (
+    ABREAST,
+    ORDER_KINDS,
     ORDER_STEPS,
     ORDERS,
+    PATIENT,
     chosen_orders,
     found_in_order,
     is_mixture,
@@ -61,6 +60,9 @@ from grader.simulator.schedules import (
 OLD_SCHEDULES = (0, 6)
 """The orders that are run with old values: the usual one, that in which all run abreast, and then
 the first one in which the other variant might give some."""
+
+MORE_ORDERS = tuple(s for s in range(9, 104) if s % ORDER_KINDS not in (ABREAST, PATIENT))
+"""Orders with short turns that are run with old values, where pauses show nothing."""
 
 OLD_LOADS = 6
 """The most loads that are tried one by one."""
@@ -78,80 +80,6 @@ LEAST_ORDERS = 2
 """In so many other orders a launch has to end before an output tells that old values are wrong."""
 
 
-@dataclass(frozen=True)
-class How:
-    """How the optimized variant runs once.
-
-    Attributes:
-        schedule: the order.
-        loads: the loads that give old values where they may.
-        pause: the instruction before which a warp pauses.
-        short_pause: whether it pauses only until another warp has changed memory and ended.
-        whole_turns: whether turns are long, so that no warp is interrupted.
-        traced: whether accesses are recorded: strong ones, of moved code all.
-        machine: moved code, instead of the variant's.
-    """
-
-    schedule: int = 0
-    loads: frozenset[int] = frozenset()
-    pause: int | None = None
-    short_pause: bool = False
-    whole_turns: bool = False
-    traced: bool = False
-    machine: Machine | None = None
-
-    def limits(self, limits: Limits) -> Limits:
-        """What the run may take, with how it runs."""
-        return replace(
-            limits,
-            schedule=self.schedule,
-            stale=self.loads,
-            gives_old=bool(self.loads),
-            pause=self.pause,
-            short_pause=self.short_pause,
-            whole_turns=self.whole_turns,
-            trace=MOST_TRACED if self.traced else 0,
-            only_strong=self.traced and self.machine is None,
-        )
-
-
-@dataclass(frozen=True)
-class OneRun:
-    """A run of the optimized variant, perhaps with old values.
-
-    Attributes:
-        raw: the run.
-        found: what was found beside old values.
-        reads: a finding for each load that gave an old value, and the write that it missed.
-        loads: the program counters of these loads.
-    """
-
-    raw: Raw
-    found: tuple[Finding, ...]
-    reads: tuple[Finding, ...]
-    loads: frozenset[int]
-
-    @property
-    def errors(self) -> list[Finding]:
-        """The errors that this run shows."""
-        return [f for f in found_in_order(self.raw, self.found) if f.severity == "error"]
-
-
-@dataclass(frozen=True)
-class Runs:
-    """How a launch is run, with so many steps.
-
-    Attributes:
-        order: in an order; returns also whether loads might give old values.
-        one: with the optimized variant alone.
-        explain: the findings of a report of such a run.
-    """
-
-    order: Callable[[int, int], tuple[Raw, tuple[Finding, ...], bool]]
-    one: Callable[[int, How], OneRun]
-    explain: Callable[[Raw, NDArray[np.void]], tuple[Finding, ...]]
-
-
 class OtherOrders:
     """The runs of a launch in other orders than the usual one.
 
@@ -162,6 +90,7 @@ class OtherOrders:
         left: those that all other runs may still take.
         others: the runs in other orders so far.
         paused: those of them that tell what other runs with pauses may give.
+        gives_old: whether loads gave old values without a pause.
     """
 
     def __init__(
@@ -172,6 +101,7 @@ class OtherOrders:
         self.others: list[Raw] = []
         self.paused: list[Raw] = []
         self.left = most_steps(steps)
+        self.gives_old = False
 
     def findings(
         self, trace: Trace, machines: Sequence[Machine], schedules: int
@@ -212,12 +142,22 @@ class OtherOrders:
         """The orders in which some of the loads missed a write, each with its run."""
         # Whether the usual order gives loads an old value is known from such a run alone.
         orders = dict.fromkeys((*OLD_SCHEDULES, *schedules[:1]) if schedules else (0,))
-        return self._with_reads(How(s, loads) for s in orders)
+        runs = self._with_reads(How(s, loads) for s in orders)
+        self.gives_old = bool(runs)
+        return runs
 
     def _with_reads(self, hows: Iterable[How]) -> list[tuple[How, OneRun]]:
         """The runs in which loads gave old values, of some that are made."""
         runs = [(how, self._run(how)) for how in hows if self._affords(1)]
         return [(how, run) for how, run in runs if run.reads]
+
+    def _first_wrong(self, hows: Iterable[How]) -> list[tuple[How, OneRun]]:
+        """The first run that is wrong, if one is, of some in which loads may give old values."""
+        for how in hows:
+            for pair in self._with_reads([how]):
+                if self._is_wrong(pair[1]):
+                    return [pair]
+        return []
 
     def _affords(self, runs: int) -> bool:
         return self.left >= runs * self.steps
@@ -294,9 +234,11 @@ class OtherOrders:
         Then they depend on the order in which threads run. With a `result`: whether it has no value
         that these runs have not.
         """
-        if not self._affords(len(pauses)):
+        if not self._affords(len(pauses) + 1):
             return True
-        runs = [self._run(replace(how, pause=pc, loads=frozenset())).raw for pc in pauses]
+        plain = replace(how, loads=frozenset(), old_pause=0)
+        runs = [self._run(replace(plain, pause=pc)).raw for pc in pauses]
+        runs += [self._run(replace(how, new_values=True)).raw] if result is not None else []
         ended = [raw for raw in runs if raw.ended]
         if result is not None:
             return is_mixture(self.usual, result, ended, self.launch)
@@ -326,7 +268,12 @@ class OtherOrders:
     ) -> tuple[Finding, ...]:
         """The finding of a load whose old value, while a thread pauses, makes the kernel wrong."""
         hows = (replace(how, loads=loads) for how in self._pauses(machine, traces, wanted))
-        runs = [(how, run) for how, run in self._with_reads(hows) if self._is_wrong(run)]
+        given = self._with_reads(hows)
+        again = [replace(how, old_pause=kind) for how, _ in given for kind in (1, 2)]
+        given += self._with_reads(again)
+        runs = [(how, run) for how, run in given if self._is_wrong(run)]
+        if not runs and (given or self.gives_old):
+            runs = self._first_wrong(How(s, loads) for s in MORE_ORDERS)
         if not runs or len(self._outcomes_with_pauses(machine, traces, wanted)) != 1:
             return ()
         return self._wrong_reads(runs)

@@ -43,6 +43,9 @@ ROUNDING = 1e-4
 """The largest relative difference of floats that the order of atomic additions explains."""
 
 
+ORDER_KINDS, ABREAST, PATIENT = 8, 6, 7
+"""What an order's number modulo the first says: see core/machine/control.h."""
+
 ORDERS = (6, 5, 8, 7, 1, 2, 3, 4)
 """The other orders in which a kernel is run that waits, locks or frees; in 6 all run abreast."""
 

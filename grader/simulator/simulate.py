@@ -40,7 +40,8 @@ from grader.simulator.diagnose.merging import merge_findings, with_calls_of
 from grader.simulator.diagnose.orders import Missing, Pair
 from grader.simulator.exchange import pack_traces, too_large, too_much_static, unpack_program
 from grader.simulator.missing_orders import OrderTrials
-from grader.simulator.other_orders import How, OneRun, OtherOrders, Runs
+from grader.simulator.order_runs import How, OneRun, Runs
+from grader.simulator.other_orders import OtherOrders
 from grader.simulator.outputs import Unset, left_behind, unset_members
 from grader.simulator.ptx.model import PtxError
 from grader.simulator.schedules import (

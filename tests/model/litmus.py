@@ -7,7 +7,8 @@ that are sequentially consistent. Those that contradict no axiom of the manual a
     coherence, Fence-SC, atomicity, SC-per-location, causality.
 
 `observed` runs the same program on the core, in every order and with each choice of loads that give
-old values where they may; `late` makes each access late that may be, with a pause before it.
+old values where they may; `paused` pauses a thread besides; `late` makes each access late that may
+be, with a pause before it.
 """
 
 from __future__ import annotations
@@ -150,6 +151,21 @@ class Program:
             for schedule in range(ORDERS + 1):
                 limits = Limits(100_000, 5.0, schedule=schedule, stale=frozenset(stale))
                 out.add(self._run(machine, replace(limits, gives_old=True)))
+        return out
+
+    def paused(self) -> set[Outcome]:
+        """The outcomes of the core where a thread pauses and loads give old values.
+
+        It pauses before an access or fence, and again once one of its loads has given an old value.
+        """
+        machine, out = self._machine(), set()
+        ops = list(enumerate(machine.image.ops))
+        loads = frozenset(k for k, op in ops if op.startswith("ld.") and "param" not in op)
+        pauses = [k for k, op in ops if op.startswith(("ld.", "st.", "atom.", "fence."))]
+        for pc, schedule, again in product(pauses, range(4), range(3)):
+            limits = Limits(100_000, 5.0, schedule=schedule, stale=loads, gives_old=True)
+            limits = replace(limits, pause=pc, old_pause=again, whole_turns=bool(schedule))
+            out.add(self._run(machine, limits))
         return out
 
     def late(self) -> set[Outcome]:

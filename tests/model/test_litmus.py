@@ -131,6 +131,17 @@ def generated(seed: int) -> Program:
     return Program(threads, near=r.random() < 0.3)
 
 
+def test_generated_programs_with_pauses_give_no_forbidden_outcome() -> None:
+    more = 0
+    for seed in range(20):
+        program = generated(seed)
+        if program.places:
+            paused = program.paused()
+            assert paused <= program.allowed(), (seed, program.threads, program.near)
+            more += bool(paused - program.observed())
+    assert more > 3
+
+
 def test_generated_programs_give_no_forbidden_outcome() -> None:
     weak = late = 0
     for seed in range(200):

@@ -252,6 +252,7 @@ class CLaunch(ctypes.Structure):
                 "gives_old",
                 "pause",
                 "short_pause",
+                "old_pause",
                 "whole_turns",
                 "only_strong",
                 "trace_sync",

@@ -8,6 +8,7 @@
 #include <string.h>
 #include "machine/control.h"
 #include "machine/events.h"
+#include "machine/instructions/operation.h"
 #include "machine/params.h"
 #include "machine/proof.h"
 
@@ -271,16 +272,24 @@ static bool has_lanes(const Warp *w, const Insn *i) {
   return !i->guard || w->mask & (*SRC(u32, i->guard - 1) ^ (i->negate & 1 ? FULL : 0));
 }
 
+/* A warp whose load has given an old value, or might have, pauses before it acts on that. */
+static void pause_again(Warp *w) {
+  if (w->worker->paused) return;
+  w->worker->gave_old = NULL;
+  run_others(w);
+}
+
 /* What a basic block does besides: it counts the lanes' instructions, or a warp pauses in it. False: the block has
  * not run. */
 OUTLINE bool run_besides(Warp *w, const BasicBlock *b) {
   const Launch *n = w->launch;
   if (n->work) add_steps(w, b->steps);
-  if (!n->pause || w->worker->has_paused) return false;
+  if (!n->old_pause && (!n->pause || w->worker->has_paused)) return false;
   for (const Insn *i = n->insn + b->first; i < n->insn + b->end; i++) {
     if (i->pc + 1 == n->pause && !w->worker->has_paused && has_lanes(w, i)) run_others(w);
     if (i->guard) guarded(w, i);
     else i->exec(w, i);
+    if (w->worker->gave_old == w && n->old_pause && (n->old_pause == AT_ONCE || i->exec == ptx_fence)) pause_again(w);
   }
   return true;
 }

@@ -270,7 +270,7 @@ int core_run(Launch *n) {
   Listeners on = listeners_to(n, false), reduced = listeners_to(n, true);
   Worker *all = calloc(workers, sizeof *all);
   Buffer *given = n->buffer;
-  n->by_block = n->work || n->pause;
+  n->by_block = n->work || n->pause || n->old_pause;
   bool made = all != NULL && open_heap(n) && (!n->assumed || make_proof(&team, &on, &reduced));
   for (u32 x = 0; made && x < workers; x++) made = start_worker(&all[x], &team, &on);
   n->status = NO_MEMORY;

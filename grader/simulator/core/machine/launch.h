@@ -270,6 +270,7 @@ typedef struct {
   u32 gives_old;                /* the loads of `stale` give old values; else they are only reported */
   u32 pause;                    /* a pc + 1: the first warp that comes there pauses: see run_others; 0: none */
   u32 short_pause;              /* it pauses until a warp ends after memory has changed */
+  u32 old_pause;                /* a warp pauses, again, once a load has given an old value or might have: enum OldPause */
   u32 whole_turns;              /* turns are as long as in the usual order, in another one too */
   u32 only_strong;              /* the trace has strong accesses and atomics, no other access */
   u32 trace_sync;               /* the trace has fences and barriers, too */
@@ -284,6 +285,7 @@ typedef struct {
 } Launch;
 enum { HAS_FENCES = 1, HAS_BLOCK_SCOPE = 2, HAS_ACQUIRES = 4, HAS_NONCOHERENT = 8, HAS_UPDATES = 16,
        HAS_CHECKS = 32, HAS_TESTS = 64 };
+enum OldPause { NO_PAUSE, AT_ONCE, AFTER_FENCE }; /* at once, or after the next fence */
 enum Status { ENDED, ABORTED, NO_MEMORY, AGAIN, NOT_PROVEN };
 
 int core_run(Launch *launch);

@@ -136,6 +136,7 @@ struct Worker {
   const Warp *paused;           /* the warp that pauses: see run_others */
   bool has_paused, pause_ends;  /* whether one has; whether a short pause is over */
   u64 paused_at;                /* changes of memory when it began */
+  const Warp *gave_old;         /* the warp of which a load has, or might have, given an old value, and that has not paused since */
   void *state[MAX_WATCHERS];    /* of each watcher, or NULL */
 };
 

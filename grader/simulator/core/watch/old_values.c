@@ -231,6 +231,7 @@ static void miss_writes(Warp *w, const Insn *i, const Region *r, const u32 *offs
     Visit v = {.w = w, .i = i, .buffer = r->buffer, .lane = l, .thread = thread_of(w, l), .at = offset[l],
                .offset = offset[l], .size = bytes, .access = PEEKS};
     bool old = i->count == 1 && may_be_old(&v, o, value_in(r, offset[l], bytes));
+    if (old) w->worker->gave_old = w;
     if (!old || !w->launch->gives_old) { follow(w, v.thread, o, false); continue; }
     d->lanes |= 1u << l;
     d->value[l] = o->value;

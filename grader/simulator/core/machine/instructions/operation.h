@@ -78,6 +78,6 @@ u32 with_boolean(u32 r, u32 c, u32 mode);
 
 /* Instructions that other files name. */
 Exec ptx_shfl_b32, ptx_cp_async, ptx_cp_async_bulk, ptx_cp_async_bulk_out, ptx_mbarrier, ptx_ld, ptx_ld_used, ptx_ld_stored, ptx_atom, ptx_atom_stored,
-    ptx_st, ptx_tex, ptx_tld4, ptx_sust;
+    ptx_st, ptx_fence, ptx_tex, ptx_tld4, ptx_sust;
 
 #endif
