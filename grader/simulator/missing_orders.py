@@ -14,7 +14,15 @@ from functools import cached_property
 from grader.simulator.core import bindings as c
 from grader.simulator.core.run import Machine, Raw
 from grader.simulator.decode.dataflow import targets
-from grader.simulator.decode.memory import ACQUIRE, HAS_ACQUIRES, HAS_FENCES, RELEASE, is_strong
+from grader.simulator.decode.memory import (
+    ACQUIRE,
+    HAS_ACQUIRES,
+    HAS_FENCES,
+    RELEASE,
+    SCOPE_CTA,
+    is_strong,
+    scope_of,
+)
 from grader.simulator.diagnose.consequences import Flow
 from grader.simulator.diagnose.orders import Missing, Pair
 from grader.simulator.diagnose.races import (
@@ -31,6 +39,7 @@ MOST_STEPS = 1 << 19
 MOST_LINES = 4
 """Of the waits, and of the signals, the lines that are tried alone."""
 
+_HEADS = ("ld", "st", "atom", "red", "fence", "membar")
 _OTHER = BLOCK_SCOPE | IN_FLIGHT | MIXED_SIZE | NO_PROXY_FENCE | SAME_INSTRUCTION | STALE_CACHE
 
 
@@ -53,9 +62,31 @@ class OrderTrials:
     def missing(self, raw: Raw) -> dict[Pair, Missing]:
         """What is missing, by race of a run."""
         pairs = self.pairs = _races(raw)
-        accesses = {pc for pair in pairs for pc in pair}
         if not pairs or raw.steps > MOST_STEPS:
             return {}
+        narrow = self._narrow(raw)
+        return narrow or self._unordered(pairs)
+
+    def _narrow(self, raw: Raw) -> dict[Pair, Missing]:
+        """The races that end where accesses and fences of a block's scope have the device's."""
+        scoped = _races(raw, BLOCK_SCOPE)
+        if not scoped:
+            return {}
+        insns = self.machine.arrays.insns.copy()
+        rows = [row for pc in self._strong(*_HEADS) for row in self._rows[pc]]
+        insns["flag"][rows] &= 0xFF ^ SCOPE_CTA
+        wide = self.run(copy(self.machine.with_code(insns, self.machine.arrays.blocks)))
+        left = {frozenset(pair) for pair in _races(wide)} if wide.ended else set()
+        ops = self.machine.image.ops
+        own = (pc for pair in scoped for pc in pair if scope_of(ops[pc].split(".")))
+        line = min((self.lines[pc] for pc in own), default=0)
+        known = bool(line and wide.ended)
+        ended = (pair for pair in self.pairs if known and frozenset(pair) not in left)
+        return {pair: Missing(widens=line) for pair in ended}
+
+    def _unordered(self, pairs: set[Pair]) -> dict[Pair, Missing]:
+        """The races that end where waits acquire, or signals release."""
+        accesses = {pc for pair in pairs for pc in pair}
         waits = [pc for pc in self._strong("ld", "atom") if pc not in accesses]
         waits = [pc for pc in waits if self._decides(pc)]
         signals = [pc for pc in self._strong("st", "atom", "red") if pc not in accesses]
@@ -139,7 +170,8 @@ class OrderTrials:
         for pc in self._rows:
             op = self.machine.image.ops[pc]
             head, *parts = op.split(".")
-            if head in heads and is_strong(op) and "local" not in parts:
+            fence = head in ("fence", "membar")
+            if head in heads and (fence or is_strong(op)) and "local" not in parts:
                 found.append(pc)
         return found
 
@@ -150,12 +182,13 @@ class OrderTrials:
         blocks = (block for f in self.machine.image.functions for block in f.blocks)
         for row, insn in enumerate(insn for block in blocks for insn in block.insns):
             head = self.machine.image.ops[insn.pc].split(".")[0]
-            if head in ("ld", "st", "atom", "red") and insn.exec.startswith((head, "atom")):
+            if head in _HEADS and insn.exec.startswith((head, "atom", "fence")):
                 out.setdefault(insn.pc, []).append(row)
         return out
 
 
-def _races(raw: Raw) -> set[Pair]:
-    """The races of a run that orders may end."""
-    rows = raw.reports[(raw.reports["kind"] == c.RACE) & (raw.reports["flags"] & _OTHER == 0)]
+def _races(raw: Raw, flags: int = 0) -> set[Pair]:
+    """The races of a run that orders may end, or those with other flags."""
+    races = raw.reports[raw.reports["kind"] == c.RACE]
+    rows = races[races["flags"] & _OTHER == flags]
     return {(int(r["pc"]), int(r["pc2"])) for r in rows}

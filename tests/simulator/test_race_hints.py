@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from grader.checks.findings import MISSING_BARRIER
-from tests.simulator.test_watch import WATCH, trace
+from tests.simulator.test_watch import KERNELS, WATCH, trace
 
 NEXT_ITERATION = (
     "Put __syncthreads() after line {}, before the next iteration of the loop reaches line {}."
@@ -34,6 +36,10 @@ HINTS = {
         "RAW",
         "Put a named barrier (bar.sync) of all threads that read or write it",
     ),
+    "lock_of_the_block": ("data", "RAW", "Call the function without `_block` there"),
+    "acquire_of_the_block": ("data", "RAW", "Line 4 orders the threads of one block"),
+    "release_of_the_block": ("data", "RAW", "Use `.gpu` there, and this race ends too."),
+    "semaphore_of_the_block": ("total", "RAW", "Access an object of `thread_scope_device` there"),
     "block_scope_atomics": ("bins", "WAW", "atomicAdd instead of atomicAdd_block"),
     "if_and_else_access_it": (
         "s",
@@ -73,17 +79,22 @@ NAMES = {
 }
 
 
+def kernel(name: str) -> Path:
+    """The incorrect kernel of a name."""
+    return next(p for p in KERNELS if p.stem == name and p.parent.name in ("race", "memory_model"))
+
+
 @pytest.mark.parametrize("name", HINTS)
 def test_race_hint_names_the_missing_barrier_or_atomic(name: str) -> None:
     variable, hazard, words = HINTS[name]
-    findings = trace(WATCH / "race" / f"{name}.cu").findings
+    findings = trace(kernel(name)).findings
     hints = [f.hint for f in findings if (f.variable, f.hazard) == (variable, hazard)]
     assert any(words in hint for hint in hints), hints
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_race_message_names_the_element_as_declared(name: str) -> None:
-    findings = trace(WATCH / "race" / f"{name}.cu").findings
+    findings = trace(kernel(name)).findings
     assert any(NAMES[name] in f.message for f in findings), [f.message for f in findings]
 
 
@@ -106,3 +117,10 @@ def test_race_hint_begins_with_what_goes_wrong(name: str) -> None:
 def test_a_hint_without_a_place_for_a_barrier_names_none() -> None:
     races = trace(WATCH / "race" / "shared_histogram_plain.cu").findings
     assert races and not any(MISSING_BARRIER.search(f.hint) for f in races)
+
+
+@pytest.mark.parametrize("name", ["lock_of_the_block", "acquire_of_the_block"])
+def test_race_of_a_block_scope_comes_before_what_it_leaves_unordered(name: str) -> None:
+    findings = trace(kernel(name)).findings
+    assert [f.variable for f in findings[:2]] == ["flag", "data"]
+    assert [f.follows > 0 for f in findings] == [False] + [True] * (len(findings) - 1)

@@ -55,7 +55,7 @@ from grader.simulator.diagnose.messages import (
     old_value_finding,
     undefined_finding,
 )
-from grader.simulator.diagnose.orders import Missing, Pair, hazard_in_time, order_hint
+from grader.simulator.diagnose.orders import Missing, Pair, by_scope, hazard_in_time, order_hint
 from grader.simulator.diagnose.race_messages import race_finding
 from grader.simulator.diagnose.race_places import RacePlaces
 from grader.simulator.diagnose.races import (
@@ -145,8 +145,11 @@ class Explainer:
         every = Consequences(self.code.flow, self.code.order)
         causes = every.causes(reports, self._text)
         certain = every.certain(reports, causes)
+        scoped = by_scope(reports, self.missing)
         return [
-            replace(f, follows=len(found), severity="error" if k in certain else f.severity)
+            replace(
+                f, follows=len(found) + scoped[k], severity="error" if k in certain else f.severity
+            )
             for k, (f, found) in enumerate(zip(findings, causes, strict=True))
         ]
 

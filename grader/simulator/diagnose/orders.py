@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 
 from grader import dataclass
-from grader.simulator.diagnose.races import ACROSS_BLOCKS, OTHER_STORE, STORE, Report
+from grader.simulator.diagnose.races import ACROSS_BLOCKS, BLOCK_SCOPE, OTHER_STORE, STORE, Report
 
 Pair = tuple[int, int]
 """The program counters of the accesses of a race, the earlier one second."""
@@ -25,10 +25,13 @@ class Missing:
     Attributes:
         acquires: the line of a wait that has to acquire; 0 for none.
         releases: the line of a signal that has to release; 0 for none.
+        widens: the line of an access that has to be of the device's scope, not the block's; 0 for
+            none. The race follows from that of this access.
     """
 
     acquires: int = 0
     releases: int = 0
+    widens: int = 0
 
 
 def hazard_in_time(r: Report) -> str:
@@ -48,6 +51,11 @@ def order_hint(r: Report, missing: Missing, text: Callable[[int], str]) -> str:
     """
     fence = "__threadfence()" if r.has(ACROSS_BLOCKS) else "__threadfence_block()"
     says, fixes = list[str](), list[str]()
+    if line := missing.widens:
+        return (
+            f"Line {line} orders the threads of one block, and other blocks access this. "
+            f"{_wider(text(line))} there, and this race ends too."
+        )
     if line := missing.acquires:
         says.append(
             f"Line {line} waits for another thread without acquire: line {r.line} may take effect "
@@ -62,6 +70,25 @@ def order_hint(r: Report, missing: Missing, text: Callable[[int], str]) -> str:
         fixes.append(_fix(text(line), "release", f"{fence} before line {line}", line))
     fix = ", and ".join(fixes)
     return f"{' '.join(says)} {fix[:1].upper()}{fix[1:]}. A run with that does not have this race."
+
+
+def by_scope(reports: Sequence[Report], missing: Mapping[Pair, Missing]) -> list[bool]:
+    """By report, whether it is a race that follows from an access of a block's scope.
+
+    Of the races of such accesses to one object, all but the first do.
+    """
+    out, known = list[bool](), set[str]()
+    for r in reports:
+        found = missing.get((r.pc, r.pc2))
+        out.append(bool(found and found.widens) or (r.has(BLOCK_SCOPE) and r.target.name in known))
+        known |= {r.target.name} if r.has(BLOCK_SCOPE) else set()
+    return out
+
+
+def _wider(text: str) -> str:
+    if "_block" in text:
+        return "Call the function without `_block`"
+    return "Use `.gpu`" if ".cta" in text else "Access an object of `thread_scope_device`"
 
 
 def _fix(text: str, order: str, fence: str, line: int) -> str:

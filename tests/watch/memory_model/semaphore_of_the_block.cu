@@ -1,0 +1,11 @@
+// launch: {"kernel": "k", "grid": [4, 1, 1], "block": [1, 1, 1], "shared": 0, "args": [["int32", 1, "zero"]]}
+// expect: race error variable free_one
+// expect: race error variable total
+// first: race line 8 variable free_one
+#include <cuda/semaphore>
+__device__ cuda::binary_semaphore<cuda::thread_scope_block> free_one(1);
+extern "C" __global__ void k(int *total) {
+  free_one.acquire();
+  *total += 1;
+  free_one.release();
+}
