@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from grader.compile.launch_limits import launch_bounds_error, launch_error, theoretical_occupancy
 from grader.compile.program import Kernel, Program
 from grader.launch import Arrays, Finding, Launch, Trace, WorkMeasure, unpack_launches
+from grader.simulator.barrier_trials import BarrierTrials
 from grader.simulator.core.bindings import (
     COUNT_DISTINCT,
     COUNT_FOREIGN,
@@ -38,6 +39,7 @@ from grader.simulator.diagnose.confirmation import run_confirmed, synchronizatio
 from grader.simulator.diagnose.findings import Explainer
 from grader.simulator.diagnose.merging import merge_findings, with_calls_of
 from grader.simulator.diagnose.orders import Missing, Pair
+from grader.simulator.diagnose.race_places import Trial
 from grader.simulator.exchange import pack_traces, too_large, too_much_static, unpack_program
 from grader.simulator.missing_orders import OrderTrials
 from grader.simulator.order_runs import How, OneRun, Runs
@@ -215,6 +217,7 @@ class _Simulation:
             explainer = self.explainer(variant, raw)
             if not variant.counts:
                 explainer.missing = self.missing_orders(variant, raw, limits, explainer)
+                explainer.orders = self.barrier_trials(variant, raw, limits)
             counts = synchronizations(image, raw)
             debug = debug or counts
             doubts = explainer.code.confirmation.doubts if variant.counts else None
@@ -239,6 +242,7 @@ class _Simulation:
         other = replace(other, reports=other.reports[other.reports["kind"] != OLD_VALUE])
         explainer = self.explainer(apart, other)
         explainer.missing = self.missing_orders(apart, other, limits, explainer)
+        explainer.orders = self.barrier_trials(apart, other, limits)
         return with_calls_of(findings, explainer.findings())
 
     def missing_orders(
@@ -256,6 +260,17 @@ class _Simulation:
 
         code = explainer.code
         return OrderTrials(variant.machine, code.flow, code.line_of, run).missing(raw)
+
+    def barrier_trials(self, variant: Variant, raw: Raw, limits: Limits) -> Trial | None:
+        """What tries barriers for the races of a run in the usual order."""
+        if limits.schedule or not (raw.reports["kind"] == RACE).any():
+            return None
+
+        def run(machine: Machine) -> Raw:
+            seconds = replace(limits, seconds=self.left().seconds, proof=False)
+            return machine.run(self.launch, seconds, count=False)
+
+        return BarrierTrials(variant.machine, self.variants_of.modules[False], raw, run).orders
 
     def run_once(self, variant: Variant, limits: Limits) -> OneRun:
         """Run a variant: what is found beside old values, and what explains each of them."""

@@ -137,6 +137,17 @@ def overwriting_hint(r: Report, gap: Gap) -> str:
     )
 
 
+def arrival_hint(r: Report) -> str:
+    """The fix of a read of what other threads copied, and waited for themselves alone."""
+    subject = f"`{r.target.name}`" if r.target.name else "this memory"
+    barrier = "__syncwarp()" if r.has(WITHIN_WARP) else "__syncthreads()"
+    return (
+        f"Threads read what other threads copy to {subject}, and a thread waits for its own copies "
+        f"only. Put {barrier} after the wait for the copy of line {r.line2} and before line "
+        f"{r.line}."
+    )
+
+
 def without_doubles(reports: list[Report], follows: Callable[[int, int], bool]) -> list[Report]:
     """The reports without races that are those of a copy in flight once more.
 

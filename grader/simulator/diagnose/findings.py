@@ -32,6 +32,7 @@ from grader.simulator.diagnose.confirmation import (
     without_warp_level,
 )
 from grader.simulator.diagnose.copies import (
+    arrival_hint,
     is_overwriting,
     overwriting_hint,
     tracking_barrier,
@@ -57,7 +58,7 @@ from grader.simulator.diagnose.messages import (
 )
 from grader.simulator.diagnose.orders import Missing, Pair, by_scope, hazard_in_time, order_hint
 from grader.simulator.diagnose.race_messages import race_finding
-from grader.simulator.diagnose.race_places import RacePlaces
+from grader.simulator.diagnose.race_places import RacePlaces, Trial
 from grader.simulator.diagnose.races import (
     ACROSS_BLOCKS,
     IMAGE_OBJECT,
@@ -96,6 +97,7 @@ class Explainer:
         self.reports: list[Report] = []
         self.out_of_bounds: frozenset[tuple[int, str]] = frozenset()
         self.missing: Mapping[Pair, Missing] = {}
+        self.orders: Trial | None = None
 
     @cached_property
     def sign_hint(self) -> str:
@@ -119,7 +121,7 @@ class Explainer:
             # released from such a barrier, threads miss others too
             reports = [r for r in reports if r.kind != c.EARLY_EXIT]
         reports = without_warp_level(without_doubles(reports, self.code.order.follows))
-        self.races = RacePlaces(self.code, reports)
+        self.races = RacePlaces(self.code, reports, self.orders)
         self.out_of_bounds = frozenset(
             (r.pc, r.target.name) for r in reports if r.kind == c.INVALID
         )
@@ -348,6 +350,7 @@ class Explainer:
     def _race_finding(self, r: Report) -> tuple[Report, Finding]:
         """The finding of a race, and its report with the access of the finding first."""
         overwriting = is_overwriting(r, self._op(r.pc)) and not r.has(OTHER_STORE)
+        overwriting = overwriting and self.code.order.follows(r.pc2, r.pc)
         in_flight, copy = r.has(IN_FLIGHT), r.pc2
         if (missing := self.missing.get((r.pc, r.pc2))) is not None:
             hint = order_hint(r, missing, self._text)
@@ -366,6 +369,8 @@ class Explainer:
             return r, replace(finding, hint=wait_hint(r, name, bulk=bulk))
         if overwriting and gap is not None and not r.has(ACROSS_BLOCKS):
             return r, replace(finding, hint=overwriting_hint(r, replace(gap, both=False)))
+        if hazard == "RAW" and gap is not None and self._op(r.pc2).startswith("cp.async"):
+            return r, replace(finding, hint=arrival_hint(r))
         if strays:
             return r, finding
         code = self.code

@@ -36,6 +36,7 @@ from grader.simulator.diagnose.variables import (
     indexed_variable,
 )
 from grader.simulator.ptx.debug_info import PADDING, LocalVariable, LocalVariables
+from grader.simulator.ptx.model import root_line
 
 if TYPE_CHECKING:
     from grader.compile.syntax import Node, Tree
@@ -123,7 +124,7 @@ class KernelCode:
 
     def __init__(self, image: Image, source: str) -> None:
         self.image, self.source = image, source
-        self.line_of = _source_lines(image)
+        self.line_of = source_lines(image)
         self._indexed: dict[int, str] = {}
 
     @cached_property
@@ -280,16 +281,13 @@ def _source_variables(source: str) -> SourceVariables:
     return SourceVariables(source)
 
 
-def _source_lines(image: Image) -> list[int]:
+def source_lines(image: Image) -> list[int]:
     """The source line of each program counter; where the compiler gives none, the line before."""
     out, last, owner = [], 0, -1
     for location, number in zip(image.locations, image.owner, strict=True):
         last = 0 if number != owner else last
         owner = number
-        at = location
-        while at.file != 1 and at.inlined is not None:
-            at = at.inlined
-        last = at.line or last
+        last = root_line(location) or last
         out.append(last)
     return out
 

@@ -327,7 +327,7 @@ def barrier_advice(gap: Gap, hazard: str, *, warp: bool) -> str:
 def _place(gap: Gap, hazard: str) -> str:
     """The place of the missing barrier by its lines."""
     first, then = gap.first, gap.then
-    if first < then:
+    if first < then and not (gap.apart[0] >= gap.apart[1] > 0):
         behind, before = gap.apart if any(gap.apart) else (first, then)
         return f"between line {behind} and line {before}"
     if first == then and gap.forward:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from grader.simulator.diagnose.kernel_code import KernelCode
 
 
+Trial = Callable[[Gap, Report], bool | None]
+
 MOST_GAPS = 64
 """The races whose places are compared."""
 
@@ -36,10 +38,13 @@ class RacePlaces:
     Args:
         code: the kernel.
         reports: the reports of the run.
+        orders: whether a barrier at a place ends a race; None where that is not tried.
     """
 
-    def __init__(self, code: KernelCode, reports: Sequence[Report] = ()) -> None:
-        self.code, self.order, self.reports = code, code.order, reports
+    def __init__(
+        self, code: KernelCode, reports: Sequence[Report] = (), orders: Trial | None = None
+    ) -> None:
+        self.code, self.order, self.reports, self.orders = code, code.order, reports, orders
         self.contended = frozenset(
             (r.pc, bool(r.has(SAME_VALUE))) for r in reports if self._is_contended(r)
         )
@@ -78,7 +83,19 @@ class RacePlaces:
         gap = self._lines_apart(r)
         instructions = self.code.image.instructions
         library = all(pc < len(instructions) and instructions[pc].via for pc in (r.pc, r.pc2))
-        return gap and self.code.branches.placed(gap, r.target.name, library=library)
+        placed = gap and self.code.branches.placed(gap, r.target.name, library=library)
+        return placed and self._tried(placed, r)
+
+    def _tried(self, gap: Gap, r: Report) -> Gap:
+        """The gap, or the end of the round, where a barrier there alone ends the race."""
+        unclear = gap.both or (gap.forward and self.order.share_a_loop(r.pc, r.pc2))
+        if self.orders is None or not unclear or gap.named or gap.kind in ("library", "waiting"):
+            return gap
+        if gap.forward and gap.kind == "between" and self.orders(gap, r) is not False:
+            return gap
+        plain = Gap(gap.first, gap.then, forward=False)
+        end = self.code.branches.placed(plain, r.target.name, library=False)
+        return end if self.orders(end, r) else gap
 
     def _lines_apart(self, r: Report) -> Gap | None:
         """The lines that a barrier is missing between; None where no barrier can help."""

@@ -48,6 +48,13 @@ class Location:
     inlined: Location | None = None
 
 
+def root_line(at: Location) -> int:
+    """The line of the first file that a location is in, or that calls what it was inlined from."""
+    while at.file != 1 and at.inlined is not None:
+        at = at.inlined
+    return at.line
+
+
 @dataclass(slots=True)
 class Instruction:
     """A PTX instruction.
