@@ -85,6 +85,8 @@ BUFFER = np.dtype(
         ("dead", "u4"),
         ("written", "u4"),
         ("input", "u4"),
+        ("members", "u8"),
+        ("item", "u8"),
     ]
 )
 IMAGE = np.dtype(

@@ -22,6 +22,7 @@ from grader.simulator.core.encode import texture_table
 from grader.simulator.decode.memory import parameter_value
 from grader.simulator.decode.module import Image
 from grader.simulator.decode.operands import Constant, OperandError
+from grader.simulator.decode.stack import local_variables
 from grader.simulator.ptx.model import Module, PtxError, Variable, plain_name
 
 GAP, WRITTEN = 1, 2
@@ -57,6 +58,7 @@ class Buffer:
         partly: a mask of the bytes that have values, where only some do.
         readonly: whether it is constant memory.
         argument: the index of the launch's argument; None for a variable.
+        members: of an argument: which bytes of an element belong to members, not to padding.
         hot, cell: the shadow: see core.h's Buffer.
     """
 
@@ -66,6 +68,7 @@ class Buffer:
     readonly: bool = False
     argument: int | None = None
     partly: NDArray[np.bool_] | None = None
+    members: NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, np.bool_))
     hot: NDArray[np.uint32] = field(init=False)
     cell: NDArray[np.uint8] = field(init=False)
 
@@ -80,7 +83,7 @@ class Buffer:
 
     def copy(self) -> Buffer:
         """A copy for another run, without a shadow."""
-        terms = self.initialized, self.readonly, self.argument, self.partly
+        terms = self.initialized, self.readonly, self.argument, self.partly, self.members
         return Buffer(self.name, self.data.copy(), *terms)
 
     def unwritten(self, shift: int) -> NDArray[np.bool_]:
@@ -99,8 +102,9 @@ def buffer_table(buffers: Sequence[Buffer]) -> NDArray[np.void]:
     rows: list[tuple[int, ...]] = []
     for k, b in enumerate(buffers):
         places = (x.ctypes.data for x in (b.data, b.hot, b.cell))
-        rows.append((address_of(k), b.data.nbytes, *places, b.readonly, 0, 0, 0))
-    return np.array([*rows, (0,) * 9], BUFFER)
+        members = b.members.ctypes.data, b.members.size
+        rows.append((address_of(k), b.data.nbytes, *places, b.readonly, 0, 0, 0, *members))
+    return np.array([*rows, (0,) * 11], BUFFER)
 
 
 @dataclass(frozen=True)
@@ -233,6 +237,8 @@ class Loader:
             for v in f.variables
             if v.space in ("global", "const")
         ]
+        variables = None if image.shadowed is None else local_variables(module.sections)
+        self.pointed_to = variables.pointed_to(kernel.name) if variables else []
         self.named = self._named()
         self.kernel = kernel
         self.functions = {
@@ -298,7 +304,8 @@ class Loader:
         for index, argument in enumerate(launch.args):
             if isinstance(argument, Array):
                 pointers[index] = address_of(len(buffers))
-                buffers.append(_argument_buffer(index, argument))
+                known = self.pointed_to[index] if index < len(self.pointed_to) else []
+                buffers.append(_argument_buffer(index, argument, known or [True]))
         placed = self._placed(launch)
         places = {v.name: address_of(len(buffers) + k) for k, (v, _) in enumerate(placed)}
         for v, name in placed:
@@ -380,7 +387,7 @@ def _special(name: str, launch: Launch, window: SharedWindow) -> int:
     return values.get(register, 0)
 
 
-def _argument_buffer(index: int, argument: Array) -> Buffer:
+def _argument_buffer(index: int, argument: Array, members: list[bool]) -> Buffer:
     undefined = argument.undefined_bytes()
     if argument.data is None:
         data = np.full(argument.nbytes, POISON, np.uint8)
@@ -389,4 +396,5 @@ def _argument_buffer(index: int, argument: Array) -> Buffer:
         data[undefined] = POISON
     initialized = argument.data is not None and argument.initialized is None
     partly = None if initialized or argument.data is None else ~undefined
-    return Buffer(argument.name, data, initialized, argument=index, partly=partly)
+    terms = initialized, False, index, partly, np.array(members, np.bool_)
+    return Buffer(argument.name, data, *terms)

@@ -1,24 +1,31 @@
-"""Which arguments and results of functions may be undefined.
+"""Which values that were never set go to other functions, and to other threads.
 
-One function hands them over, and another uses them or not. Their shadows go with them: see
-`shadow.py`.
+One function hands over arguments and results, and another uses them or not. Their shadows go with
+them: see `shadow.py`. Memory is the other way. Structs have padding, and a copy by words reads it.
+A thread of a partial tile stores elements that it never set, and a library's exchange between
+threads stores them for it. Neither is a use: the place has no value then, and what is read from
+there is followed to its use.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 from grader import dataclass
 from grader.compile.program import Subscript
-from grader.simulator.decode.dataflow import LocalAccesses, maybe_undefined, targets
-from grader.simulator.decode.followed import may_hold, moving, moving_loads
+from grader.simulator.decode.blocks import COMPUTES
+from grader.simulator.decode.dataflow import LocalAccesses, has_local, maybe_undefined, targets
+from grader.simulator.decode.followed import followed_loads, may_hold, moving, moving_loads
+from grader.simulator.decode.instructions import Insn, make_insn
 from grader.simulator.decode.lifetimes import Marks, without_value
+from grader.simulator.decode.memory import CONST, LOCAL, PARAM, base_of, is_strong, space_of
 from grader.simulator.decode.numbering import Numbered
-from grader.simulator.decode.operands import address_or_none, vector
+from grader.simulator.decode.operands import Operands, address_or_none, vector
 from grader.simulator.ptx.debug_info import LocalVariables
-from grader.simulator.ptx.model import Function, Instruction, Variable
+from grader.simulator.ptx.model import TYPE_BYTES, Function, Instruction, Variable
 
 _NAME = re.compile(r"[$%A-Za-z_][$%\w@]*")
 Crossing = tuple[str, str]
@@ -68,13 +75,132 @@ def _call_values(
     )
 
 
+_CHECKED = 8
+"""A flag of what marks a store: it was checked that anything that was stored has a value."""
+
+
+class Loads(NamedTuple):
+    """Loads from shared or global memory, by id, whose values have shadows.
+
+    Attributes:
+        followed: those whose value may have none, and is followed to its use.
+        copied: those of memory that must have been written; a store may have left it without a
+            value.
+        by_pointer: those of the first that need all or nothing of what they load.
+    """
+
+    followed: frozenset[int] = frozenset()
+    copied: frozenset[int] = frozenset()
+    by_pointer: frozenset[int] = frozenset()
+
+
+def shadowed_loads(f: Function, *, follows: bool, words: bool, library: bool) -> Loads:
+    """The loads of a function whose values have shadows.
+
+    Args:
+        f: the function.
+        follows: whether values are followed in the kernel.
+        words: whether words may be padding.
+        library: whether a library's code stores values that may have none.
+    """
+    followed, copied, by_pointer = moving_loads(f)
+    followed = followed if follows else frozenset()
+    if words:
+        followed, copied, by_pointer = followed | copied, frozenset(), frozenset()
+    if library:
+        copied |= library_accesses(f, "ld") - followed
+    return Loads(followed, copied, by_pointer)
+
+
+def library_accesses(f: Function, head: str) -> frozenset[int]:
+    """The loads or stores of a library's code, by id, that may be to shared or global memory."""
+    return frozenset(id(i) for i in f.body if (i.library or f.library) and _may_share(i, head))
+
+
+def _may_share(i: Instruction, head: str) -> bool:
+    parts = i.op.split(".")
+    if parts[0] != head or len(i.operands) != 2 or "::cluster" in i.op or is_strong(i.op):
+        return False
+    if address_or_none(i.operands[head == "ld"])[0] in ("%SP", "%SPL"):
+        return False
+    return space_of(parts) not in (PARAM, CONST, LOCAL)
+
+
+def is_stored(i: Instruction) -> bool:
+    """Whether an instruction may store to shared or global memory, and not to the stack frame."""
+    if not i.op.startswith("st.") or len(i.operands) != 2 or i.operands[0].startswith("[%SP"):
+        return False
+    return space_of(i.op.split(".")) not in (PARAM, LOCAL)
+
+
+def stored_values(i: Instruction, o: Operands, *, checked: bool) -> Iterator[tuple[str, Insn]]:
+    """Of each value that is stored: its name, and what marks its place in memory after the store.
+
+    Args:
+        i: the store.
+        o: the operands of its function.
+        checked: whether all that one statement stores, and not each value, must have a value.
+    """
+    parts, values = i.op.split("."), vector(i.operands[1])
+    space, size = space_of(parts), TYPE_BYTES[parts[-1]]
+    a, add, mode = base_of(o, i.operands[0], space)
+    for k, name in enumerate(values):
+        insn = Insn("shadow_stored", a=a, imm=add + k * size, size=size, mode=mode, space=space)
+        insn.flag = _CHECKED * (checked or len(values) > 1)
+        yield name, insn
+
+
+def has_padding(functions: Sequence[Function], variables: LocalVariables) -> bool:
+    """Whether the functions load integers only to copy them, and a type of theirs has padding."""
+    return variables.has_padding and any(moving_loads(f)[1] for f in functions)
+
+
+def stores_in_library(functions: Sequence[Function]) -> bool:
+    """Whether code of a library stores to memory what variables of others may hold."""
+    return has_local(functions) and any(library_accesses(f, "st") for f in functions)
+
+
+def computed(i: Instruction, to: list[int], parts: list[int], number: int, flag: int) -> list[Insn]:
+    """The shadows of results that have no value where an operand has none.
+
+    Args:
+        i: the instruction.
+        to: the results' shadows.
+        parts: the operands' shadows.
+        number: the number of the first operand's register.
+        flag: that of a check of it.
+    """
+    insns = [make_insn("shadow_compute", d, (parts + parts[:1] * 3)[:4]) for d in to]
+    for insn in insns:
+        insn.size, insn.flag, insn.count = min(number, 0xFFFF), flag, int(i.op.startswith("redux"))
+    return insns
+
+
+def computing(f: Function, moves: frozenset[int]) -> frozenset[int]:
+    """The instructions, by id, that compute results from registers alone, and copy none.
+
+    Not a library's differences of integers: a scan subtracts an element from a sum that has it, and
+    the result does not depend on it.
+    """
+    own = (i for i in f.body if id(i) not in moves)
+    return frozenset(id(i) for i in own if _computes(i.op, library=i.library or f.library))
+
+
+def _computes(op: str, *, library: bool) -> bool:
+    head, *parts = op.split(".")
+    is_difference = library and head == "sub" and parts[-1][0] in "us"
+    return (head in COMPUTES or head == "redux") and "cc" not in parts and not is_difference
+
+
 @dataclass(frozen=True)
 class Use:
     """What the functions of a kernel have that is followed.
 
     Attributes:
         has_locals: variables in local memory.
-        follows: `followed_loads`.
+        follows: `followed_loads`, or the next one.
+        words: words that are only copied may be padding: they are followed, too.
+        library: a library's code stores values, which may have none.
         numbered: of the functions that make addresses of their variables, these variables.
         subscripts: those that are known to be outside their arrays.
         crossed: parameters and results that may be undefined.
@@ -82,9 +208,18 @@ class Use:
 
     has_locals: bool
     follows: bool
+    words: bool
+    library: bool
     numbered: Mapping[str, Numbered]
     subscripts: Sequence[Subscript] = ()
     crossed: frozenset[Crossing] = frozenset()
+
+    def loads(self, f: Function) -> Loads:
+        """The loads from shared or global memory whose values have shadows."""
+        if not (self.follows or self.has_locals):
+            return Loads()
+        how = {"follows": self.follows, "words": self.words, "library": self.library}
+        return shadowed_loads(f, **how)
 
     def handed(self, f: Function, functions: Mapping[str, Function]) -> frozenset[int]:
         """The loads and stores, by id, of arguments and results whose shadows cross a call."""
@@ -101,16 +236,36 @@ class Use:
         return numbered.marks if numbered is not None else without_value(f, variables)
 
 
+def use_of(
+    functions: Sequence[Function],
+    variables: LocalVariables | None,
+    numbered: Mapping[str, Numbered],
+    subscripts: Sequence[Subscript],
+) -> Use:
+    """What the functions of a kernel have; nothing is followed without their `variables`."""
+    own = has_local(functions), *_followed(functions, variables)
+    return Use(*own, numbered, subscripts)
+
+
+def _followed(
+    functions: Sequence[Function], variables: LocalVariables | None
+) -> tuple[bool, bool, bool]:
+    """Whether anything is followed, words that may be padding, and what a library stores."""
+    if variables is None:
+        return False, False, False
+    words, library = has_padding(functions, variables), stores_in_library(functions)
+    return words or library or any(map(followed_loads, functions)), words, library
+
+
 class _Flow:
     """What a function hands over that may be undefined."""
 
     def __init__(self, f: Function, functions: Mapping[str, Function], use: Use) -> None:
-        self.f, self.crossings = f, crossings(f, functions)
+        self.f, self.crossings, self.use = f, crossings(f, functions), use
         self.undefined = maybe_undefined(f)
         local = LocalAccesses(f) if use.has_locals else None
-        none: frozenset[int] = frozenset()
-        loads, copied = moving_loads(f)[:2] if use.follows or local else (none, none)
-        from_memory = copied | (loads if use.follows else none)
+        loads = use.loads(f)
+        from_memory = loads.copied | loads.followed
         self.in_memory = local.loaded if local else frozenset()
         self.in_memory |= {n for i in f.body if id(i) in from_memory for n in targets(i)}
         self.last: tuple[set[str] | None, set[Crossing]] = None, set()
@@ -121,7 +276,9 @@ class _Flow:
         if taken == self.last[0]:
             return self.last[1]
         in_memory = self.in_memory | (self.f.registers.keys() & taken)
-        names = may_hold(self.f, self.undefined | in_memory, moving(self.f, in_memory))
+        moves = moving(self.f, in_memory)
+        passing = moves | computing(self.f, moves) if self.use.library else moves
+        names = may_hold(self.f, self.undefined | in_memory, passing)
         given = {
             self.crossings[id(i)]
             for i in self.f.body

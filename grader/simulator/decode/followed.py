@@ -72,6 +72,13 @@ def cuts_off(i: Instruction, width: int) -> bool:
     return width > (1 if i.operands[-1] == "255" else 2)
 
 
+def cuts_bytes(i: Instruction, width: int) -> bool:
+    """Whether an instruction converts the low bytes of an integer of so many bytes."""
+    if not i.op.startswith("cvt") or not copies_value(i):
+        return False
+    return min((TYPE_BYTES[kind] for kind in types_of(i.op)), default=width) < width
+
+
 def followed_loads(f: Function) -> frozenset[int]:
     """The loads, by id, from shared or global memory whose value is followed to its use.
 

@@ -37,9 +37,8 @@ from grader.simulator.decode.control_flow import (
     terminator,
     warp_sync,
 )
-from grader.simulator.decode.crossings import Use, with_crossings
-from grader.simulator.decode.dataflow import has_local
-from grader.simulator.decode.followed import drop_dead_elements, followed_loads
+from grader.simulator.decode.crossings import Use, use_of, with_crossings
+from grader.simulator.decode.followed import drop_dead_elements
 from grader.simulator.decode.instructions import (
     CLUSTERS,
     Insn,
@@ -112,8 +111,7 @@ class Image:
         sync: what the code orders accesses with: HAS_... of decode/memory.py.
         waits, runtime: whether a loop waits for a strong read; functions of the runtime it calls.
         refused: by program counter, the instructions of libraries that end a launch: not simulated.
-        shadowed: the PTX types of the registers with a shadow; None without shadows.
-        module: the module that it was decoded from.
+        shadowed, module: the types of registers with a shadow, or None without them; its module.
     """
 
     functions: list[Decoded]
@@ -168,9 +166,8 @@ def decode(
     functions = with_local_copies(functions, names)
     own = [functions[name] for name in names]
     variables = local_variables(module.sections) if definedness else None
-    follows = definedness and any(map(followed_loads, own))
-    numbered = numbered_in(own, module, variables)
-    use = Use(has_local(own), follows, numbered, subscripts_of(module, kernel))
+    found = numbered_in(own, module, variables), subscripts_of(module, kernel)
+    use = use_of(own, variables, *found)
     use = with_crossings(use, names, functions, module.variables) if definedness else use
     for number, name in enumerate(names):
         decoder = _Decoder(functions, image, number, known, use, variables, passes)

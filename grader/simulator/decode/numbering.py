@@ -32,6 +32,8 @@ _NUMBER = re.compile(r"\d{1,9}")
 _MOST_VARIABLES, _VARIABLE_SHIFT = 63, 42
 """Numbers of variables, and where an address has them: see core/machine/launch.h."""
 
+SCALAR, AGGREGATE = 1, 2
+
 
 @dataclass(frozen=True)
 class Place:
@@ -39,8 +41,8 @@ class Place:
 
     Attributes:
         first, end: its first byte in the frame, and the one behind its last.
-        own: whether it is a scalar of the function's own, which a library that is inlined there
-            may read.
+        own: whether it is a variable of the function's own, which a library that is inlined there
+            may read: SCALAR or AGGREGATE; 0 for any other.
         round, rounds: which of its numbers this is, and how many it has: several for a variable of
             a loop's body, those of the rounds in turn.
         open: whether it is a temporary object, of which the end is not known.
@@ -48,7 +50,7 @@ class Place:
 
     first: int
     end: int
-    own: bool
+    own: int
     round: int = 0
     rounds: int = 1
     open: bool = False
@@ -147,7 +149,7 @@ def _addressed(f: Function, variables: LocalVariables, source: str) -> _Addresse
     frames = [v for v in f.variables if v.space == "local" and not v.name.endswith(COPY)]
     if len(frames) != 1 or f.library:
         return None
-    found = _Addressed([], {}, {}, {}, {})
+    found, library = _Addressed([], {}, {}, {}, {}), all(i.library for i in f.body)
     nameless = dict[int, list[Instruction]]()
     for i in f.body:
         place = "".join(i.operands[2:])
@@ -156,8 +158,9 @@ def _addressed(f: Function, variables: LocalVariables, source: str) -> _Addresse
         first = int(place)
         v = variables.largest.get((frames[0].name, first))
         if v and 0 < v.bytes <= frames[0].bytes - first:
-            is_own = not i.library or (first in found.places and found.places[first].own)
-            own = is_own and is_scalar(v)
+            is_own = not i.library or (first in found.places and found.places[first].own > 0)
+            is_object = not is_scalar(v) and (is_own or not (library or v.inlined))
+            own = AGGREGATE if is_object else SCALAR * (is_own and is_scalar(v))
             found.own[first], found.places[first] = v, Place(first, first + v.bytes, own)
             found.made.append((first, i))
         elif v is None and variables.at(frames[0].name, first) is None:
@@ -166,7 +169,7 @@ def _addressed(f: Function, variables: LocalVariables, source: str) -> _Addresse
     if found.made:
         found.marks.update(without_value(f, variables))
     for x in temporaries(f, nameless, variables, source) if nameless and source else ():
-        found.temporaries[x.first] = Place(x.first, x.end, own=False, open=True)
+        found.temporaries[x.first] = Place(x.first, x.end, own=0, open=True)
         for event, where in ((LIVES, x.entries), (ENDS, x.exits)):
             for at in where:
                 found.marks.setdefault(id(f.body[at]), []).append(Life(event, x.first, 1))
@@ -174,7 +177,7 @@ def _addressed(f: Function, variables: LocalVariables, source: str) -> _Addresse
 
 
 def _numbered(found: _Addressed, before: int, rounds: int) -> Numbered:
-    """Number the variables of a function; none after the most of a function has a number.
+    """Number the variables of a function, its own first, as long as there are numbers.
 
     Args:
         found: its variables.
@@ -183,8 +186,8 @@ def _numbered(found: _Addressed, before: int, rounds: int) -> Numbered:
     """
     numbered, first_numbers = Numbered(marks=found.marks), dict[int, int]()
     counts = found.numbers(rounds)
-    places = found.places | found.temporaries
-    for first, place in places.items():
+    own_first = sorted(found.places.items(), key=lambda at: not at[1].own)
+    for first, place in (*own_first, *found.temporaries.items()):
         count = counts.get(first, 1)
         if len(numbered.places) + count > _MOST_VARIABLES:
             continue

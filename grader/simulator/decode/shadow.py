@@ -5,15 +5,13 @@ bits of the other lanes. Moves, selections, packing, shuffles and masks copy sha
 instruction that reads the register is a use, and a lane that uses an undefined bit is reported
 there. The register then counts as defined, so that each mistake is reported once.
 
-Not uses are a store of values that are defined in part, a store to local memory, and an argument
-or a result that the other function may ignore: programs copy values that they never use. What such
-a store leaves undefined in memory counts as never written. The shadow of an argument or a result
-goes to the other function with it, behind it in the parameter area (`Frame.shadows`).
-A library may read a variable of its own that it never set, and not use what it computes from it: in
-its code that is no finding. What it returns so, and what it is given, is.
+Not uses are a store that copies, and an argument or a result that the other function may ignore.
+What a store leaves undefined in memory counts as never written. The shadow of an argument or a
+result goes to the other function with it, behind it in the parameter area (`Frame.shadows`).
+A library may compute with what was never set, and not use the result: in its code that is no
+finding. What it returns so, and what it is given, is.
 
-A load from shared or global memory reads what it loads, except for those that the first write to a
-bit field and the copy of a struct need (`followed_loads`): what they load is followed to its use.
+A load from shared or global memory reads what it loads, except for those of `followed_loads`.
 """
 
 from __future__ import annotations
@@ -22,7 +20,7 @@ import re
 from collections.abc import Iterator, Mapping
 
 from grader.simulator.decode.control_flow import MATRIX, SHUFFLES
-from grader.simulator.decode.crossings import Use
+from grader.simulator.decode.crossings import Use, computed, computing, is_stored, stored_values
 from grader.simulator.decode.dataflow import (
     LocalAccesses,
     Piece,
@@ -40,7 +38,6 @@ from grader.simulator.decode.followed import (
     masks_bits,
     may_hold,
     moving,
-    moving_loads,
     using_stores,
 )
 from grader.simulator.decode.instructions import Insn, make_insn, types_of
@@ -67,9 +64,10 @@ _BYTES = 16
 _BITS_BYTES = 8 + 8 * 32
 """The size of a shadow: the lanes, and where the value comes from. One with the bits of each lane
 begins at an odd multiple of 8, any other at an even one."""
-_LIBRARY, _IN_PART, _OWN = 1, 2, 4
-"""The flags of a check: code of a library; values that are defined in part are only copied; the
-register is a variable of a library. The last one is also a flag of what is handed over."""
+_LIBRARY, _IN_PART, _OWN, _ADDRESS, _OF_OBJECT = 1, 2, 4, 8, 1
+"""The flags of a check, and the first three of what follows a store: code of a library; values that
+are defined in part are only copied; the register is a variable of a library; an address. The third
+is also a flag of what is handed over, and the last one: a part of an object is."""
 _SHARED_ADDRESS, _ANY_MEMORY, _IS_WRITTEN, _BY_LIBRARY, _WHOLE = 1, 2, 4, 8, 16
 """The flags of a load: an address that all lanes share; shared and global memory are looked at, of
 which another watcher has found that it was written; code of a library; a value must not have bytes
@@ -122,10 +120,8 @@ class Shadows:
         self.o, self.used_arguments, self.library = o, used_arguments, f.library
         self.accesses = local.accesses if local else frozenset()
         self.uniform = local.uniform if local else frozenset()
-        self.follows = follows = use.follows
-        found = moving_loads(f) if follows or local else (frozenset[int](),) * 3
-        followed, copied, self.by_pointer = found
-        self.followed, self.copied_words = followed if follows else frozenset(), copied
+        self.follows = use.follows
+        self.followed, self.copied_words, self.by_pointer = use.loads(f)
         in_memory = local.loaded if local else frozenset()
         self.from_memory = self.followed | self.copied_words
         self.handed = handed
@@ -138,7 +134,9 @@ class Shadows:
         self.number: dict[str, int] = {}
         undefined |= in_memory
         has_bits = held_in_part(f, self.moves)
-        for name in sorted(may_hold(f, undefined & f.registers.keys(), self.moves)):
+        self.computing = computing(f, self.moves) if use.library else frozenset()
+        passing = self.moves | self.computing
+        for name in sorted(may_hold(f, undefined & f.registers.keys(), passing)):
             self.at[name] = self.allocate(bits=name in has_bits)
             self.number[name] = len(shadowed)
             shadowed.append(f.registers[name])
@@ -157,13 +155,17 @@ class Shadows:
         return registers.allocate(_BITS_BYTES if bits else _BYTES)
 
     def before(self, i: Instruction, pc: int) -> list[Insn]:
-        """The checks of what `i` uses and the shadows of what it writes, which run before it."""
+        """The checks of what `i` uses and the shadows of what it writes."""
         written, moves = [n for n in targets(i) if n in self.at], id(i) in self.moves
         used = [] if moves else [n for n in dict.fromkeys(sources(i)) if n in self.at]
-        insns = list(self.checks(i, used))
+        computes = bool(used) and id(i) in self.computing
+        insns = [] if computes else list(self.checks(i, used))
         insns += access_checks(i, self.o, self.own_variables, local=id(i) in self.checked)
         insns += subscript_checks(i, self.subscripts)
-        if id(i) in self.accesses or id(i) in self.from_memory:
+        if computes:
+            to, parts = ([self.at[name] for name in names] for names in (written, used))
+            insns += computed(i, to, parts, self.number[used[0]], _OWN * (used[0] in self.own))
+        elif id(i) in self.accesses or id(i) in self.from_memory:
             insns += self.local_access(i)
         elif id(i) in self.handed:
             insns += self.handed_over(i)
@@ -184,23 +186,22 @@ class Shadows:
                 insn.imm, insn.flag = known, 1
         if (made := own.made.get(id(i))) is not None:
             insns.append(address_made(i, made, self.o, pc))
-        parts = i.op.split(".")
-        if parts[0] != "st" or len(i.operands) != 2 or space_of(parts) in (PARAM, LOCAL):
+        if not is_stored(i):
             return insns
-        a, add, mode = base_of(self.o, i.operands[0], space_of(parts))
-        size = TYPE_BYTES[parts[-1]]
-        after = [
-            Insn("shadow_stored", self.of(name), a, imm=add + k * size, size=size, mode=mode,
-                 space=space_of(parts))
-            for k, name in enumerate(vector(i.operands[1]))
-            if name in self.at or self.follows
-        ]  # fmt: skip
+        how = _LIBRARY * (i.library or self.library) | _IN_PART * (id(i) not in self.using)
+        checked = id(i) in self.copies or id(i) in self.printed
+        after = []
+        for name, insn in stored_values(i, self.o, checked=checked):
+            if name in self.at or self.follows:
+                insn.d, insn.b = self.of(name), self.number.get(name, 0)
+                insn.flag |= how | _OWN * (name in self.own)
+                after.append(insn)
         return insns + self.guarded(i, after, pc)
 
     def guarded(self, i: Instruction, insns: list[Insn], pc: int) -> list[Insn]:
         """Give shadow instructions the guard and the place of the one that they accompany."""
         for insn in insns:
-            if insn.exec == "shadow_check":
+            if insn.exec in ("shadow_check", "shadow_compute"):
                 own = i.op.split(".")[0] in MATRIX  # whatever library function executes it
                 insn.flag |= _LIBRARY * (not own and (i.library or self.library))
         if i.guard is not None:
@@ -219,13 +220,13 @@ class Shadows:
     def checks(self, i: Instruction, used: list[str]) -> Iterator[Insn]:
         """A check of each register that `i` uses, except for what a store only copies."""
         parts = i.op.split(".")
+        where = {n for x in i.operands if x.startswith("[") for n in _REGISTER.findall(x)}
         if parts[0] == "call":
             used = [name for name in used if name == i.operands[0]]
         if parts[0] != "st" or len(i.operands) != 2:
-            yield from map(self.check, used)
+            yield from (self.check(n, _ADDRESS * (n in where)) for n in used)
             return
-        where = [n for n in _REGISTER.findall(i.operands[0]) if n in self.at]
-        yield from map(self.check, where)
+        yield from (self.check(n, _ADDRESS) for n in sorted(where.intersection(self.at)))
         space, values = space_of(parts), vector(i.operands[1])
         if id(i) in self.printed:
             yield from map(self.check, filter(self.at.__contains__, values))
@@ -237,17 +238,16 @@ class Shadows:
             yield from self.stored(i, self.copies.get(id(i), values), space)
 
     def stored(self, i: Instruction, values: list[str], space: int) -> Iterator[Insn]:
-        """The check that a store, or the last one of several, copies anything that is defined."""
-        if not values or any(v not in self.at for v in values):
+        """The check that a vector's store, or the last one of several, copies anything defined."""
+        if len(values) < 2 or any(v not in self.at for v in values):
             return
         size = TYPE_BYTES[i.op.split(".")[-1]]
-        insn = self.check(values[0], _IN_PART * (id(i) not in self.using), size)
-        if len(values) > 1:
-            yield self.any([self.at[v] for v in values[:4]], size)
-            for k in range(4, len(values), 3):
-                parts = [self.scratch, *(self.at[v] for v in values[k : k + 3])]
-                yield self.any(parts, size)
-            insn.a, insn.flag = self.scratch, 0
+        insn = self.check(values[0])
+        yield self.any([self.at[v] for v in values[:4]], size)
+        for k in range(4, len(values), 3):
+            parts = [self.scratch, *(self.at[v] for v in values[k : k + 3])]
+            yield self.any(parts, size)
+        insn.a, insn.flag = self.scratch, 0
         if space == GENERIC:
             insn.c, insn.mode = self.address(i.operands[0])
         yield insn
@@ -371,6 +371,7 @@ class Shadows:
             insn = Insn("shadow_take" if load else "shadow_give", self.of(name), imm=at + k * size)
             insn.size, insn.width = size, self.o.registers.width.get(name, size)
             insn.b, insn.flag = place + frame.origin(bytes_), _OWN * (name in self.own)
+            insn.flag |= _OF_OBJECT * (size * len(names) < bytes_)
             yield insn
 
     def any(self, parts: list[int], size: int) -> Insn:

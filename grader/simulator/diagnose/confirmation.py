@@ -27,6 +27,7 @@ from grader.simulator.core.run import Limits, Machine, Raw
 from grader.simulator.decode.blocks import reachable, successors
 from grader.simulator.decode.control_flow import BARRIER, ORDERS, WARPSYNC
 from grader.simulator.decode.dataflow import sources, targets
+from grader.simulator.decode.followed import cuts_bytes
 from grader.simulator.decode.module import Image
 from grader.simulator.decode.operands import vector
 from grader.simulator.diagnose.branching import block_of
@@ -43,7 +44,13 @@ from grader.simulator.diagnose.races import (
     WITHIN_WARP,
     Report,
 )
-from grader.simulator.ptx.model import STRONG_READS, Instruction, function_name, plain_name
+from grader.simulator.ptx.model import (
+    STRONG_READS,
+    TYPE_BYTES,
+    Instruction,
+    function_name,
+    plain_name,
+)
 
 _LOADS = ("ld", "ldu", "tex", "tld4")
 _CHOOSING = frozenset(
@@ -131,6 +138,7 @@ class Confirmation:
         """
         readers: dict[int, frozenset[int]] = {}
         work, effects = [(pc, copied)], set[int]()
+        size = TYPE_BYTES.get(self.image.ops[pc].split(".")[-1], 0)
         while work:
             at, copied = work.pop()
             users = set[int]()
@@ -141,13 +149,15 @@ class Confirmation:
                     guards = i.guard is not None and i.guard[0] == name
                     if not guards and (i.guard is not None or _only_passes(i)):
                         continue
+                    if copied and cuts_bytes(i, size):
+                        continue
                     if guards or (head in _USING and not (head == "st" and copied)):
                         effects.add(user)
                     elif head in _USING or head in _CHOOSING:
                         continue
                     elif user not in readers:
                         readers[user] = frozenset()
-                        work.append((user, copied and head == "mov"))
+                        work.append((user, copied and head in ("mov", "shfl")))
                     users.add(user)
             readers[at] = frozenset(users)
         return readers, effects

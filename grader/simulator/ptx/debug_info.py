@@ -86,6 +86,7 @@ class LocalVariable:
         extent: the dimensions of an array, such as `[2][3]`; else empty.
         line: the line that declares it.
         type: the number of its type's entry in the debug section.
+        inlined: whether it is of a function that is inlined there.
     """
 
     frame: str
@@ -96,6 +97,7 @@ class LocalVariable:
     extent: str
     line: int
     type: int
+    inlined: bool = False
 
 
 Type = tuple[int, int]
@@ -160,7 +162,8 @@ class LocalVariables(DebugTypes):
         for frame, offset, placed in entries.placed:
             entry = self.types.get(placed.number(_ORIGIN), placed)  # of an inlined function
             place, of, line = (frame, offset), entry.number(TYPE), entry.number(_LINE)
-            v = LocalVariable(*place, self.size(of, 0), entry.name, *self.kind(of, 0), line, of)
+            size, (kind, extent), inlined = self.size(of, 0), self.kind(of, 0), entry is not placed
+            v = LocalVariable(*place, size, entry.name, kind, extent, line, of, inlined)
             self.variables.append(v)
             if v.bytes >= self.largest.get(place, v).bytes:
                 self.largest[place] = v

@@ -93,6 +93,12 @@ class DebugTypes:
                     out[k] |= own
         return out
 
+    @cached_property
+    def has_padding(self) -> bool:
+        """Whether a struct has bytes that belong to no member."""
+        structs = ((n, e) for n, e in self.types.items() if e.tag in AGGREGATES and e.children)
+        return any(not all(self._members(n, 0)) for n, e in structs if e.number(_SIZE) > 1)
+
     def scalars(self, number: int, offset: int, size: int, depth: int = 0) -> Iterator[str]:
         """The members of a type that are, or have as elements, scalars of a size at an offset."""
         entry = self.types.get(number)

@@ -7,56 +7,15 @@
  * operand + 1, or 0; << 32: 1 where it is negated. */
 #include <stdlib.h>
 #include <string.h>
-#include "machine/instructions/operation.h"
-#include "machine/memory.h"
 #include "machine/params.h"
-#include "machine/proof.h"
-#include "watch/findings.h"
-#include "watch/shadow.h"
+#include "watch/definedness.h"
 
-#define ALL_BITS (~0ull)
-enum { BYTE = 8, MOST_ORIGINS = 256, FROM_MEMORY = 1u << 31, OF_LIBRARY = 1u << 30, HANDED = 1u << 29 };
-
-/* Of a warp's local memory. By byte: the lanes in which it is defined as a whole. By byte and lane, from
- * the first byte on that is defined in part: its defined bits. By byte, from the first value on that
- * comes from shared or global memory, or another function: its origin. */
-typedef struct { u32 *lanes; u8 *have; u32 *origin, room; } Defined;
-
-/* The last undefined read of a load, or of an element of a vector load, from shared or global memory. */
-typedef struct { s64 element; u32 pc, space, buffer, size, offset[LANES]; } Origin;
-
-/* Of a block. By byte of shared memory and of each global buffer: its undefined bits, where the granule
- * as a whole counts as written; NULL while there are none. */
-typedef struct {
-  Defined *warp;
-  Origin *origin; u32 origins;
-  u8 *shared, **global;
-  u32 buffers;                  /* how many `global` has room for */
-  bool any;
-} Undefined;
-
-static Undefined *undefined_of(const Warp *w) { return w->cta->state[definedness_slot]; }
 static Defined *defined_of(const Warp *w) { return undefined_of(w)->warp + w->index; }
 
 static u32 present(const Warp *w, const Insn *i) {
   u32 guard = (u32)i->imm;
   return guard ? w->mask & (*SRC(u32, guard - 1) ^ (i->imm >> 32 ? FULL : 0)) : w->mask;
 }
-
-/* A shadow is two words, and where its offset is an odd multiple of 8 also the bits by lane: the lanes,
- * and where the missing value comes from. That is the offset + 1 in local memory of the first such lane,
- * FROM_MEMORY + n for the block's origin n, HANDED for an argument or a result, or 0. With OF_LIBRARY: of
- * a variable that belongs to a library. */
-static u64 *bits_of(const Warp *w, u32 ref) {
-  return (ref & 3) == 0 && ref & 8 ? (u64 *)(w->bank[0] + ref + 8) : NULL;
-}
-static u64 have_of(const Warp *w, u32 ref, u32 l) {
-  if (*SRC(u32, ref) >> l & 1) return ALL_BITS;
-  const u64 *bits = bits_of(w, ref);
-  return bits ? bits[l] : 0;
-}
-static u32 origin(const Warp *w, u32 ref) { return (ref & 3) == 0 ? SRC(u32, ref)[1] : 0; }
-static u64 mask_of(u32 bytes) { return bytes >= 8 ? ALL_BITS : (1ull << BYTE * bytes) - 1; }
 
 /* Sets the lanes `m` of the shadow d: `whole` of them are defined, the others have the bits `have`, or
  * none where that is NULL. */
@@ -86,8 +45,7 @@ void ptx_shadow_copy(Warp *w, const Insn *i) {
   set_shadow(w, i->d, present(w, i), *SRC(u32, i->a), bits_of(w, i->a), from);
 }
 
-/* The lanes in which some bit of the first bytes is defined. */
-static u32 touched(const Warp *w, u32 ref, u32 bytes) {
+u32 touched(const Warp *w, u32 ref, u32 bytes) {
   const u64 *bits = bits_of(w, ref);
   u32 some = *SRC(u32, ref);
   for (u32 l = 0; bits && some != FULL && l < LANES; l++) some |= (u32)((bits[l] & mask_of(bytes)) != 0) << l;
@@ -195,7 +153,7 @@ void ptx_shadow_bits(Warp *w, const Insn *i) {
   set_bits(w, i->d, w->mask, result, i->mode == CONVERT ? by : i->width, from);
 }
 
-static void *grown_to(const void *old, size_t had, size_t want) {
+void *grown_to(const void *old, size_t had, size_t want) {
   u8 *more = calloc(want, 1);
   if (more && old) memcpy(more, old, had);
   free((void *)old);
@@ -224,14 +182,7 @@ static void make(Cta *c) {
 
 static void forget(Cta *c) {
   Undefined *u = c->state[definedness_slot];
-  if (!u || !u->any) return;
-  free(u->shared);
-  for (u32 b = 0; b < u->buffers; b++) free(u->global[b]);
-  free(u->global);
-  u->shared = NULL;
-  u->global = NULL;
-  u->buffers = 0;
-  u->any = false;
+  if (u) forget_unset(u);
 }
 
 static void discard(Cta *c) {
@@ -305,7 +256,7 @@ void ptx_shadow_store(Warp *w, const Insn *i) {
   bool parts = bits_of(w, i->d) && missing;
   if (parts && !d->have && !(d->have = calloc(d->room, LANES))) out_of_memory(w->worker);
   bool handed = i->flag & 8 && from && !(from & OF_LIBRARY); /* to a library: not this place's */
-  bool keeps = from & FROM_MEMORY || handed;
+  bool keeps = handed || from & FROM_MEMORY || (from & OF_ELEMENT && in_place(from));
   if (keeps && missing && !d->origin && !(d->origin = calloc(d->room, sizeof(u32))))
     out_of_memory(w->worker);
   if (w->worker->no_memory) return;
@@ -349,87 +300,20 @@ static u64 local_bits(const Defined *d, u32 at, u32 bytes, u32 l, u32 *from) {
   return have;
 }
 
-/* Where a lane's access that is not to its stack goes to; false: to no shared or global memory. */
-static bool memory_at(const Warp *w, const Insn *i, u32 l, Region *r, u32 *offset) {
-  u64 at = lane_address(w, i, l);
-  if (i->space == LOCAL || (i->space != SHARED && is_local(at))) return false;
-  *r = region_of(w, i->space, at);
-  if ((r->space != SHARED && r->space != GLOBAL) || r->size < i->size || at - r->base > r->size - i->size)
-    return false;
-  *offset = (u32)(at - r->base);
-  return true;
-}
-
-static u8 *missing_in(const Warp *w, const Region *r) {
-  const Undefined *u = undefined_of(w);
-  u32 number = r->space == SHARED ? 0 : (u32)(r->buffer - w->launch->buffer);
-  return r->space == SHARED ? u->shared : number < u->buffers ? u->global[number] : NULL;
-}
-static bool unwritten(const Warp *w, const Region *r, u32 at) {
-  const Launch *n = w->launch;
-  return r->space == SHARED ? shadow_of(w->cta)->wrote[at >> n->shared_shift] == 0
-                            : r->buffer->hot[at >> n->global_shift] == HOT_UNINIT;
-}
-static bool has_unwritten(const Warp *w, const Region *r, u32 offset, u32 bytes) {
-  bool any = false;
-  for (u32 k = 0; k < bytes; k++) any |= unwritten(w, r, offset + k);
-  return any;
-}
-static u64 memory_bits(const Warp *w, const Region *r, u32 offset, u32 bytes, bool written) {
-  u64 have = 0;
-  const u8 *missing = missing_in(w, r);
-  for (u32 k = 0; k < bytes; k++)
-    if (written || !unwritten(w, r, offset + k)) have |= (u64)(u8)(missing ? ~missing[offset + k] : 255) << BYTE * k;
-  return have;
-}
-
-/* The block's record of a load; 0 when there are too many. */
-static u32 origin_at(Warp *w, const Insn *i) {
-  Undefined *u = undefined_of(w);
-  u32 k = 0;
-  if (!u->origin && !(u->origin = calloc(MOST_ORIGINS, sizeof(Origin)))) {
-    out_of_memory(w->worker);
-    return 0;
-  }
-  while (k < u->origins && (u->origin[k].pc != i->pc || u->origin[k].element != i->imm)) k++;
-  if (k == MOST_ORIGINS) return 0;
-  if (k == u->origins) u->origin[u->origins++] = (Origin){.pc = i->pc, .element = i->imm};
-  return FROM_MEMORY | k;
-}
-static void note_origin(Warp *w, const Insn *i, u32 l, const Region *r, u32 offset, u32 *from) {
-  if (!*from) *from = origin_at(w, i);
-  if (!(*from & FROM_MEMORY)) return;
-  Origin *o = &undefined_of(w)->origin[*from & ~FROM_MEMORY];
-  o->space = r->space;
-  o->buffer = r->buffer ? (u32)(r->buffer - w->launch->buffer) : 0;
-  o->size = i->size;
-  o->offset[l] = offset;
-}
-
-/* Whether a place in local memory belongs to a library's code: the instruction's own, or, further up, the
- * code that called on the way to it; but for a scalar of the function that either is inlined in. */
-static bool is_of_library(const Warp *w, const Insn *i, u32 at, u32 number) {
+/* What a library's code adds to the origin of what it reads at a place in local memory. The place is a library's: the
+ * instruction's own, or, further up, that of the code that called on the way to it; but for variables of the function
+ * that either is inlined in. */
+static u32 owner_at(const Warp *w, const Insn *i, u32 at, u32 number) {
   const Frame *f = &w->frame[w->top];
   bool library = i->flag & 8;
   for (; at < f->local && f->parent != NO_FRAME; f = &w->frame[f->parent])
     library = w->launch->call[f->call].library;
   const LocalVariable *v = number ? numbered(w->launch, &w->launch->function[f->function], number) : NULL;
-  return library && !(v && v->own);
+  u32 own = v ? v->own : 0;
+  return !library || own == OWN_SCALAR ? 0 : own == OWN_AGGREGATE ? OF_LIBRARY | OF_ELEMENT : OF_LIBRARY;
 }
 
 static u32 number_of(const Warp *w, const Insn *i, u32 l) { return i->mode == 8 ? variable_of(SRC(u64, i->a)[l]) : 0; }
-
-/* Reports the read of shared or global memory that a missing value comes from. */
-static void report_origin(Warp *w, u32 from, u32 missing) {
-  const Origin *o = &undefined_of(w)->origin[from & ~FROM_MEMORY];
-  for (; missing; missing &= missing - 1) {
-    u32 l = first_lane(missing), granule = o->offset[l] >> w->launch->shared_shift;
-    if (o->space == SHARED) log_uninit(w->cta, granule, thread_of(w, l), o->pc);
-    report(w->worker, (Report){.kind = UNINIT, .pc = o->pc, .space = o->space, .buffer = o->buffer,
-                               .block = w->cta->number, .thread = thread_of(w, l), .size = o->size,
-                               .address = o->offset[l], .count = 1});
-  }
-}
 
 /* Before a load: d: the shadow of the register that it loads; flag: 1 where all lanes share an address, 2 where
  * shared and global memory are looked at too, 4 where another watcher has found it written, 8 in a library, 16
@@ -437,9 +321,11 @@ static void report_origin(Warp *w, u32 from, u32 missing) {
 void ptx_shadow_load(Warp *w, const Insn *i) {
   Places p = places_of(w, i);
   const Defined *d = defined_of(w);
-  u32 from = 0, in_part = 0;
+  u32 from = 0, read = 0, unread = 0;
   u64 have[LANES];
-  if (!p.lanes && i->flag & 4 && !undefined_of(w)->any) {
+  Undefined *u = undefined_of(w);
+  if (i->flag & 4) u->copies = i->pc + 1;
+  if (!p.lanes && i->flag & 4 && !u->any && !u->kept) {
     *DST(u32, i->d) |= w->mask;
     return;
   }
@@ -455,66 +341,30 @@ void ptx_shadow_load(Warp *w, const Insn *i) {
       u32 at = p.at[p.same ? 0 : l];
       if (defined_at(d, at, i->size, 1u << l)) continue;
       have[l] = local_bits(d, at, i->size, l, &from);
-      if (from - 1 - at < i->size && is_of_library(w, i, at, number_of(w, i, l))) from |= OF_LIBRARY;
+      if (from - 1 - at < i->size) from |= owner_at(w, i, at, number_of(w, i, l));
     } else if (i->flag & 2 && w->lane[l] && memory_at(w, i, l, &r, &offset)) {
       have[l] = memory_bits(w, &r, offset, i->size, i->flag & 4);
-      if (have[l] != mask_of(i->size)) note_origin(w, i, l, &r, offset, &from);
-      if (i->flag & 16 && have[l] && has_unwritten(w, &r, offset, i->size)) in_part |= 1u << l;
+      if (have[l] == mask_of(i->size)) continue;
+      u32 kept = kept_at(w, &r, offset, have[l] | ~mask_of(i->size));
+      bool whole = i->flag & 16 && have[l] && has_unwritten(w, &r, offset, i->size);
+      if (kept) from = from ? from : kept;
+      else if (whole) note_origin(w, i, l, &r, offset, &unread);
+      else note_origin(w, i, l, &r, offset, &from);
+      read |= (u32)(whole && !kept) << l;
     }
   }
-  if (from & FROM_MEMORY) report_origin(w, from, in_part);
-  for (u32 l = 0; l < LANES; l++) have[l] |= in_part >> l & 1 ? ALL_BITS : ~mask_of(i->size); /* the extension of a short value */
+  if (unread) report_origin(w, unread, read);
+  for (u32 l = 0; l < LANES; l++) have[l] |= read >> l & 1 ? ALL_BITS : ~mask_of(i->size); /* the extension of a short value */
   set_bits(w, i->d, w->mask, have, i->width, from);
 }
 
-static u8 *missing_for(Warp *w, const Region *r) {
-  Undefined *u = undefined_of(w);
-  u32 number = r->space == SHARED ? 0 : (u32)(r->buffer - w->launch->buffer);
-  if (r->space == GLOBAL && number >= u->buffers) {
-    u->global = grown_to(u->global, u->buffers * sizeof(u8 *), (number + 1) * sizeof(u8 *));
-    u->buffers = u->global ? number + 1 : 0;
-  }
-  u8 **at = r->space == SHARED ? &u->shared : u->global ? &u->global[number] : NULL;
-  if (at && !*at) *at = calloc(r->size + 1, 1);
-  if (!at || !*at) out_of_memory(w->worker);
-  u->any = true;
-  return at ? *at : NULL;
-}
-
-/* Marks what a lane has stored: a granule of which nothing is defined counts as never written. */
-static void mark_stored(Warp *w, const Region *r, u32 offset, u32 bytes, u64 have) {
-  const Launch *n = w->launch;
-  u32 shift = r->space == SHARED ? n->shared_shift : n->global_shift, each = 1u << shift;
-  u8 *missing = missing_in(w, r);
-  for (u32 k = 0; k < bytes; k += each) {
-    u32 run = bytes - k < each ? bytes - k : each;
-    u64 mine = have >> BYTE * k & mask_of(run);
-    if (mine != mask_of(run) && mine != 0 && !missing && !(missing = missing_for(w, r))) return;
-    for (u32 x = 0; missing && x < run; x++) missing[offset + k + x] = mine ? (u8)~(mine >> BYTE * x) : 0;
-    if (mine || run < each) continue;
-    if (r->space == SHARED) shadow_of(w->cta)->wrote[(offset + k) >> shift] = 0;
-    else r->buffer->hot[(offset + k) >> shift] = HOT_UNINIT;
-  }
-}
-
-/* After a store to shared or global memory: d: the shadow of what it stored. */
-void ptx_shadow_stored(Warp *w, const Insn *i) {
-  if (w->cta->representative && w->mask & ~*SRC(u32, i->d)) disprove(w->worker);
-  u32 left = undefined_of(w)->any ? w->mask : w->mask & ~*SRC(u32, i->d);
-  for (; left; left &= left - 1) {
-    Region r;
-    u32 offset, l = first_lane(left);
-    if (memory_at(w, i, l, &r, &offset)) mark_stored(w, &r, offset, i->size, have_of(w, i->d, l));
-  }
-}
-
-/* An argument or a result, whose undefined bits are at imm in the parameter area, and OF_LIBRARY or 0 at b.
- * d: its shadow; flag: 4 where its register is a variable of a library. */
+/* An argument or a result, whose undefined bits are at imm in the parameter area, and its origin at b.
+ * d: its shadow; flag: 1 where it is a part of an object, 4 where its register is a variable of a library. */
 void ptx_shadow_give(Warp *w, const Insn *i) {
   u32 at = w->frame[w->top].params + (u32)i->imm, missing = w->mask & ~*SRC(u32, i->d);
   u32 from = origin(w, i->d), whose = w->frame[w->top].params + i->b;
-  for (u32 m = missing; m; m &= m - 1)
-    put_param(w, first_lane(m), whose, from ? from & OF_LIBRARY : i->flag & 4 ? OF_LIBRARY : 0, PARAM_WORD);
+  u32 origin = from & (FROM_MEMORY | OF_ELEMENT) ? from : from ? from & OF_LIBRARY : i->flag & 4 ? OF_LIBRARY : 0;
+  for (u32 m = missing; m; m &= m - 1) put_param(w, first_lane(m), whose, origin, PARAM_WORD);
   if (!missing && at % PARAM_WORD == 0 && i->size % PARAM_WORD == 0) {
     for (u32 k = 0; k < i->size; k += PARAM_WORD) {
       u32 *p = param_words(w, at + k);
@@ -532,7 +382,9 @@ void ptx_shadow_take(Warp *w, const Insn *i) {
   for (u32 m = w->mask; m; m &= m - 1) {
     u32 l = first_lane(m);
     have[l] = ~get_param(w, l, at, i->size) | ~mask_of(i->size);
-    if (!from && have[l] != ALL_BITS) from = HANDED | (u32)get_param(w, l, whose, PARAM_WORD);
+    if (from || have[l] == ALL_BITS) continue;
+    from = (u32)get_param(w, l, whose, PARAM_WORD);
+    from |= from & (FROM_MEMORY | OF_ELEMENT) ? 0 : i->flag & 1 ? HANDED | OF_ELEMENT : HANDED;
   }
   set_bits(w, i->d, w->mask, have, i->width, from);
 }
@@ -551,16 +403,37 @@ static void add_place(const Warp *w, u32 at, Report *r) {
 
 /* Whether the code is a library's, or was called by one: libraries compute with elements that they do
  * not use afterwards. */
-static bool in_library(const Warp *w, const Insn *i) {
+bool in_library(const Warp *w, const Insn *i) {
   if (i->flag & 1) return true;
   for (const Frame *f = &w->frame[w->top]; f->parent != NO_FRAME; f = &w->frame[f->parent])
     if (w->launch->call[f->call].library) return true;
   return false;
 }
 
+/* Of a use by an instruction that is not FROM_MEMORY: b: the number of the register; flag: as in ptx_shadow_check. */
+Report report_of(const Warp *w, const Insn *i, u32 from, u32 missing) {
+  Report r = {.kind = UNDEFINED, .pc = i->pc, .buffer = i->b, .block = w->cta->number,
+              .thread = thread_of(w, first_lane(missing)), .count = (u64)__builtin_popcount(missing)};
+  if (in_place(from)) add_place(w, (from & ~(u32)(OF_LIBRARY | OF_ELEMENT)) - 1, &r);
+  if ((in_place(from) || from & OF_LIBRARY || (!from && i->flag & 4)) && in_library(w, i)) r.flags = IN_LIBRARY;
+  return r;
+}
+
+/* Reports a use, unless a library's code makes it that may ignore the result; `always`: it may not. */
+static void report_use(Warp *w, const Insn *i, u32 from, u32 missing, bool always) {
+  if (from & FROM_MEMORY) {
+    if (!in_library(w, i) || (always && was_left(w, from))) report_origin(w, from, missing);
+    return;
+  }
+  Report r = report_of(w, i, from, missing);
+  bool own = from & OF_LIBRARY || (!from && i->flag & 4);
+  if (always && from & OF_ELEMENT) r.flags = own = 0;
+  if (!own || !(r.flags & IN_LIBRARY)) report(w->worker, r);
+}
+
 /* Before a use. a: the shadow; b: the number of the use; c: a store's address when mode; flag: 1 in library
  * code, 2 where `size` bytes are only copied, and may be defined in part, 4 where the register is a variable of
- * a library. A store to the thread's own local memory is no use. */
+ * a library, 8 where it is an address. A store to the thread's own local memory is no use. */
 void ptx_shadow_check(Warp *w, const Insn *i) {
   u32 missing = present(w, i) & ~*SRC(u32, i->a), from = origin(w, i->a);
   if (missing && i->flag & 2) missing &= ~touched(w, i->a, i->size);
@@ -569,17 +442,30 @@ void ptx_shadow_check(Warp *w, const Insn *i) {
     if (is_local(SRC(u64, i->c)[first_lane(m)])) missing &= ~(m & -m);
   if (!missing) return;
   *DST(u32, i->a) |= missing;
-  if (from & FROM_MEMORY) {
-    if (!in_library(w, i)) report_origin(w, from, missing);
-    return;
+  report_use(w, i, from, missing, i->flag & 8);
+}
+
+/* The result of an instruction that computes, which is undefined where an operand is. That is no use of an element or member,
+ * which may have no value where the result is not used either. a, b, c, e: the operands' shadows; size: the number of a
+ * register among them; count: 1 where it is computed of all lanes' operands; flag: as in ptx_shadow_check. */
+void ptx_shadow_compute(Warp *w, const Insn *i) {
+  u32 part[4] = {i->a, i->b, i->c, i->e}, whole = FULL, from = 0, m = present(w, i);
+  for (u32 k = 0; k < 4; k++) whole &= *SRC(u32, part[k]);
+  u32 missing = m & ~whole;
+  if (i->count && missing) whole &= ~(missing = m);
+  for (u32 k = 0; missing && k < 4 && !from; k++) from = missing & ~*SRC(u32, part[k]) ? origin(w, part[k]) : 0;
+  if (missing && !(from & FROM_MEMORY)) {
+    Insn use = *i;
+    use.b = i->size;
+    bool library = in_library(w, i), own = from & OF_LIBRARY || (!from && i->flag & 4);
+    if (library ? !own && !(from & OF_ELEMENT) : !in_place(from)) {
+      report_use(w, &use, from, missing, false);
+      whole |= missing;
+    } else if (!library || from & OF_ELEMENT) {
+      from = left_by(w, &use, from, missing);
+    }
   }
-  Report r = {.kind = UNDEFINED, .pc = i->pc, .buffer = i->b, .block = w->cta->number,
-              .thread = thread_of(w, first_lane(missing)), .count = (u64)__builtin_popcount(missing)};
-  bool in_place = from && !(from & HANDED);
-  if (in_place) add_place(w, (from & ~OF_LIBRARY) - 1, &r);
-  bool own = from & OF_LIBRARY || (!from && i->flag & 4);
-  if ((in_place || own) && in_library(w, i)) r.flags = IN_LIBRARY;
-  if (!own || !(r.flags & IN_LIBRARY)) report(w->worker, r);
+  set_shadow(w, i->d, m, whole, NULL, from);
 }
 
 const Watcher definedness_watcher = {

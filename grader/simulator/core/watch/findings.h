@@ -9,6 +9,9 @@ void report(Worker *k, Report r);
  * read that was shown is taken off. */
 void retract_read(Worker *k, u32 pc, u32 space, u32 thread);
 void show_read(Worker *k, u32 pc, u32 space, u32 thread, u64 address);
+/* Whether a store left a value at a byte of shared memory, or of a buffer, that was never set. If so, this read of it is
+ * reported, unless it only copies. */
+bool report_kept(Warp *w, const Insn *i, u32 lane, u32 space, const Buffer *b, u32 offset);
 /* An access outside every buffer, or to a gap between shared variables: faults.c. */
 void report_invalid(Warp *w, const Insn *i, u32 lane, u64 address, u32 bytes, u32 flags);
 /* The variable of a function with a number, or NULL: see decode/numbering.py. */

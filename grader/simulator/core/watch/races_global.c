@@ -64,7 +64,7 @@ static void read_cell(Warp *w, const Insn *i, u32 lane, Buffer *b, u32 offset, u
     Cell *c = &b->cell[g];
     if (b->hot[g] == HOT_UNINIT && !(reported & 1) && !is_followed(i)) {
       reported |= 1;
-      report_uninit(w, i, lane, b, offset);
+      if (!report_kept(w, i, lane, GLOBAL, b, g << shift)) report_uninit(w, i, lane, b, offset);
     }
     mark_reader(c, &b->hot[g], mine, cb, me, i->pc);
     u32 writer = __atomic_load_n(&c->writer, __ATOMIC_SEQ_CST);

@@ -296,6 +296,13 @@ static void report_uninit(Visit *v) {
                              .size = (u32)v->i->size * v->i->count, .address = v->offset});
 }
 
+/* Whether a store left a value there that was never set, which is reported. */
+static bool is_kept(const Visit *v) {
+  const Launch *n = v->w->launch;
+  u32 shift = v->buffer ? n->global_shift : n->shared_shift;
+  return report_kept(v->w, v->i, v->lane, v->buffer ? GLOBAL : SHARED, v->buffer, v->granule << shift);
+}
+
 /* False: the access is to a gap between variables. */
 static bool check_shared_state(Visit *v) {
   Cta *c = v->w->cta;
@@ -308,8 +315,10 @@ static bool check_shared_state(Visit *v) {
   }
   if (*stamp == 0 && v->reads && !v->uninit_reported) {
     v->uninit_reported = true;
-    if (v->access != UPDATES) log_uninit(c, v->granule, v->thread, v->i->pc);
-    report_uninit(v);
+    if (!is_kept(v)) {
+      if (v->access != UPDATES) log_uninit(c, v->granule, v->thread, v->i->pc);
+      report_uninit(v);
+    }
   }
   if (modifies(v->access)) *stamp = phase_of(c) | v->thread;
   return true;
@@ -364,7 +373,7 @@ static void global_lane(Visit *v, u32 bytes) {
     v->head = (Head *)&b->cell[g];
     if (b->hot[g] == HOT_UNINIT && v->reads && !v->uninit_reported) {
       v->uninit_reported = true;
-      report_uninit(v);
+      if (!is_kept(v)) report_uninit(v);
     }
     if (crowded(v, &b->hot[g])) continue;
     visit(v);

@@ -49,8 +49,10 @@ static void read_lane(Warp *w, const Insn *i, u32 lane, u32 offset, u32 bytes) {
     }
     if (stamp == 0 && !(reported & 2) && !is_followed(i)) {
       reported |= 2;
-      log_uninit(c, g, thread_of(w, lane), i->pc);
-      report_uninit(w, i, lane, SHARED, 0, offset);
+      if (!report_kept(w, i, lane, SHARED, NULL, g << shift)) {
+        log_uninit(c, g, thread_of(w, lane), i->pc);
+        report_uninit(w, i, lane, SHARED, 0, offset);
+      }
     }
     if (stamp >= cb && stamp != me && !(reported & 4)) {
       reported |= 4;

@@ -1,0 +1,213 @@
+/* Shared and global memory that holds values which were never set. A store of such a value is no use of it: its
+ * place counts as never written, or has undefined bits, and it keeps what would have been reported at the store. That is
+ * reported when the value is used: computed with, compared, an address, or left in an output that the host reads. */
+#include <stdlib.h>
+#include <string.h>
+#include "machine/proof.h"
+#include "watch/definedness.h"
+
+bool memory_at(const Warp *w, const Insn *i, u32 l, Region *r, u32 *offset) {
+  u64 at = lane_address(w, i, l);
+  if (i->space == LOCAL || (i->space != SHARED && is_local(at))) return false;
+  *r = region_of(w, i->space, at);
+  if ((r->space != SHARED && r->space != GLOBAL) || r->size < i->size || at - r->base > r->size - i->size)
+    return false;
+  *offset = (u32)(at - r->base);
+  return true;
+}
+
+static Unset unset_in(const Undefined *u, const Launch *n, u32 space, const Buffer *b) {
+  u32 number = space == SHARED ? 0 : (u32)(b - n->buffer);
+  return space == SHARED ? u->shared : number < u->buffers ? u->global[number] : (Unset){NULL, NULL};
+}
+static Unset unset_at(const Warp *w, const Region *r) {
+  return unset_in(undefined_of(w), w->launch, r->space, r->buffer);
+}
+static bool unwritten(const Warp *w, const Region *r, u32 at) {
+  const Launch *n = w->launch;
+  return r->space == SHARED ? shadow_of(w->cta)->wrote[at >> n->shared_shift] == 0
+                            : r->buffer->hot[at >> n->global_shift] == HOT_UNINIT;
+}
+bool has_unwritten(const Warp *w, const Region *r, u32 offset, u32 bytes) {
+  bool any = false;
+  for (u32 k = 0; k < bytes; k++) any |= unwritten(w, r, offset + k);
+  return any;
+}
+u64 memory_bits(const Warp *w, const Region *r, u32 offset, u32 bytes, bool written) {
+  u64 have = 0;
+  const Unset u = unset_at(w, r);
+  const u8 *missing = u.missing;
+  for (u32 k = 0; k < bytes; k++)
+    if ((written && !(u.from && u.from[offset + k])) || !unwritten(w, r, offset + k)) have |= (u64)(u8)(missing ? ~missing[offset + k] : 255) << BYTE * k;
+  return have;
+}
+
+static u32 first_kept(const u16 *from, u32 offset, u32 bytes, u64 have) {
+  for (u32 k = 0; from && k < bytes; k++, have >>= BYTE)
+    if ((have & 255) != 255 && from[offset + k]) return FROM_MEMORY | (from[offset + k] - 1u);
+  return 0;
+}
+u32 kept_at(const Warp *w, const Region *r, u32 offset, u64 have) {
+  return first_kept(unset_at(w, r).from, offset, 8, have);
+}
+
+/* The block's origin that is equal to this one; 0 when there are too many. */
+static u32 origin_of(Warp *w, const Origin *like) {
+  Undefined *u = undefined_of(w);
+  u32 k = 0;
+  if (!u->origin && !(u->origin = calloc(MOST_ORIGINS, sizeof(Origin)))) {
+    out_of_memory(w->worker);
+    return 0;
+  }
+  for (; k < u->origins; k++) {
+    const Origin *o = &u->origin[k];
+    if (o->report.pc == like->report.pc && o->element == like->element && o->kept == like->kept &&
+        o->report.kind == like->report.kind && o->report.extra == like->report.extra) break;
+  }
+  if (k == MOST_ORIGINS) return 0;
+  if (k == u->origins) u->origin[u->origins++] = *like;
+  return FROM_MEMORY | k;
+}
+bool was_left(const Warp *w, u32 from) { return undefined_of(w)->origin[from & ~FROM_MEMORY].kept; }
+void note_origin(Warp *w, const Insn *i, u32 l, const Region *r, u32 offset, u32 *from) {
+  if (!*from) *from = origin_of(w, &(Origin){.report = {.kind = UNINIT, .pc = i->pc}, .element = i->imm});
+  if (!(*from & FROM_MEMORY)) return;
+  Origin *o = &undefined_of(w)->origin[*from & ~FROM_MEMORY];
+  if (o->kept) return;
+  o->report.space = r->space;
+  o->report.buffer = r->buffer ? (u32)(r->buffer - w->launch->buffer) : 0;
+  o->report.block = w->cta->number;
+  o->report.size = i->size;
+  o->lanes |= 1u << l;
+  o->offset[l] = offset;
+}
+
+/* Reports the read of shared or global memory that a missing value comes from, or what a store left. */
+void report_origin(Warp *w, u32 from, u32 missing) {
+  const Origin *o = &undefined_of(w)->origin[from & ~FROM_MEMORY];
+  Report r = o->report;
+  if (o->kept) {
+    r.count = (u64)__builtin_popcount(missing);
+    report(w->worker, r);
+    return;
+  }
+  for (r.count = 1; missing; missing &= missing - 1) {
+    u32 l = first_lane(missing);
+    r.thread = thread_of(w, l);
+    r.address = o->offset[o->lanes >> l & 1 ? l : first_lane(o->lanes)];
+    if (r.space == SHARED) log_uninit(w->cta, (u32)r.address >> w->launch->shared_shift, r.thread, r.pc);
+    report(w->worker, r);
+  }
+}
+
+bool report_kept(Warp *w, const Insn *i, u32 lane, u32 space, const Buffer *b, u32 offset) {
+  const Undefined *u = undefined_of(w);
+  u32 from = u && u->kept ? first_kept(unset_in(u, w->launch, space, b).from, offset, 1, 0) : 0;
+  if (from && u->copies != i->pc + 1) report_origin(w, from, 1u << lane);
+  return from;
+}
+
+static Unset *unset_for(Warp *w, const Region *r) {
+  Undefined *u = undefined_of(w);
+  u32 number = r->space == SHARED ? 0 : (u32)(r->buffer - w->launch->buffer);
+  if (r->space == GLOBAL && number >= u->buffers) {
+    u->global = grown_to(u->global, u->buffers * sizeof(Unset), (number + 1) * sizeof(Unset));
+    u->buffers = u->global ? number + 1 : 0;
+    if (!u->global) out_of_memory(w->worker);
+  }
+  return r->space == SHARED ? &u->shared : u->global ? &u->global[number] : NULL;
+}
+static u8 *missing_for(Warp *w, const Region *r) {
+  Unset *s = unset_for(w, r);
+  if (s && !s->missing && !(s->missing = calloc(r->size + 1, 1))) out_of_memory(w->worker);
+  undefined_of(w)->any = true;
+  return s ? s->missing : NULL;
+}
+static u16 *from_for(Warp *w, const Region *r) {
+  Unset *s = unset_for(w, r);
+  if (s && !s->from && !(s->from = calloc(r->size + 8, sizeof(u16)))) out_of_memory(w->worker);
+  undefined_of(w)->kept = true;
+  return s ? s->from : NULL;
+}
+
+void forget_unset(Undefined *u) {
+  free(u->shared.missing);
+  free(u->shared.from);
+  for (u32 b = 0; b < u->buffers; b++) {
+    free(u->global[b].missing);
+    free(u->global[b].from);
+  }
+  free(u->global);
+  u->shared = (Unset){NULL, NULL};
+  u->global = NULL;
+  u->buffers = 0;
+  u->any = u->kept = false;
+}
+
+/* Marks what a lane has stored: a granule of which nothing is defined counts as never written. */
+static void mark_stored(Warp *w, const Region *r, u32 offset, u32 bytes, u64 have, u32 from) {
+  const Launch *n = w->launch;
+  u32 shift = r->space == SHARED ? n->shared_shift : n->global_shift, each = 1u << shift;
+  u8 *missing = unset_at(w, r).missing;
+  u16 *origins = from ? from_for(w, r) : unset_at(w, r).from;
+  for (u32 k = 0; origins && k < bytes; k++)
+    origins[offset + k] = from && (have >> BYTE * k & 255) != 255 ? (u16)((from & ~FROM_MEMORY) + 1) : 0;
+  for (u32 k = 0; k < bytes; k += each) {
+    u32 run = bytes - k < each ? bytes - k : each;
+    u64 mine = have >> BYTE * k & mask_of(run);
+    if (mine != mask_of(run) && mine != 0 && !missing && !(missing = missing_for(w, r))) return;
+    for (u32 x = 0; missing && x < run; x++) missing[offset + k + x] = mine ? (u8)~(mine >> BYTE * x) : 0;
+    if (mine || run < each) continue;
+    if (r->space == SHARED) shadow_of(w->cta)->wrote[(offset + k) >> shift] = 0;
+    else r->buffer->hot[(offset + k) >> shift] = HOT_UNINIT;
+  }
+}
+
+/* Whether bytes of an argument that are no padding are left without a value, or without a bit unless a value is only
+ * copied: the host reads them. */
+static bool is_output(const Region *r, u32 offset, u32 bytes, u64 have, bool copies) {
+  const Buffer *b = r->buffer;
+  bool any = false;
+  for (u32 k = 0; r->space == GLOBAL && b->item && k < bytes; k++) {
+    u32 byte = (u32)(have >> BYTE * k & 255);
+    any |= (copies ? !byte : byte != 255) && b->members[(offset + k) % b->item];
+  }
+  return any;
+}
+
+u32 left_by(Warp *w, const Insn *i, u32 from, u32 lanes) {
+  if (from & FROM_MEMORY) return from;
+  if (!lanes || (from & (OF_LIBRARY | OF_ELEMENT)) == OF_LIBRARY) return 0;
+  Report r = report_of(w, i, from, lanes);
+  r.flags &= ~(u32)IN_LIBRARY;
+  return origin_of(w, &(Origin){.report = r, .element = (s64)r.address, .kept = true});
+}
+
+/* After a store to shared or global memory: d: the shadow of what it stored; b: the number of its register; flag: 1 in
+ * library code, 2 where a value is only copied, and may be defined in part, 4 where the register is a variable of a
+ * library, 8 where the value has been checked. */
+enum { COPIES = 2, CHECKED = 8 };
+void ptx_shadow_stored(Warp *w, const Insn *i) {
+  u32 unset = w->mask & ~*SRC(u32, i->d), from = origin(w, i->d), used = 0;
+  if (w->cta->representative && unset) disprove(w->worker);
+  bool library = unset && in_library(w, i), own = from & OF_LIBRARY || (!from && i->flag & 4);
+  if (library && !(from & (FROM_MEMORY | OF_ELEMENT)) && (own || from & HANDED)) used = unset;
+  u32 kept = unset & ~used && !(i->flag & CHECKED) ? left_by(w, i, from, unset) : 0;
+  bool copies = i->flag & COPIES;
+  u32 nothing = unset & ~touched(w, i->d, i->size), lacking = copies ? nothing : unset;
+  for (u32 left = undefined_of(w)->any ? w->mask : unset; left; left &= left - 1) {
+    Region r;
+    u32 offset, l = first_lane(left);
+    if (!memory_at(w, i, l, &r, &offset)) { used &= ~(left & -left); continue; }
+    u64 have = have_of(w, i->d, l);
+    bool now = (library ? kept != 0 : !(i->flag & CHECKED)) && lacking >> l & 1 && is_output(&r, offset, i->size, have, copies);
+    if (now) used |= 1u << l;
+    bool whose = !(from & FROM_MEMORY) || nothing >> l & 1; /* else the read of the rest is the first use of it */
+    mark_stored(w, &r, offset, i->size, used >> l & 1 ? ALL_BITS : have, whose ? kept : 0);
+  }
+  if (!used) return;
+  *DST(u32, i->d) |= used;
+  if (from & FROM_MEMORY || (library && kept)) report_origin(w, library ? kept : from, used);
+  else if (!library || !own) report(w->worker, report_of(w, i, from, used));
+}
+

@@ -1,0 +1,17 @@
+// launch: {"kernel": "k", "grid": [1, 1, 1], "block": [64, 1, 1], "args": [["int32", 64], ["int32", 64, "out"], 5]}
+// expect: clean
+struct Item { char kind; int key; short n; };
+extern "C" __global__ void k(const int *in, int *out, int n) {
+    __shared__ Item t[64], u[64];
+    int i = threadIdx.x;
+    t[i].kind = 1; t[i].key = in[i]; t[i].n = 2;
+    __syncthreads();
+    const unsigned *from = reinterpret_cast<const unsigned *>(&t[63 - i]);
+    Item mine;
+    unsigned *to = reinterpret_cast<unsigned *>(&mine);
+    for (int w = 0; w < 3; w++)
+        to[w] = __shfl_xor_sync(~0u, from[w], 1);
+    u[i] = mine;
+    __syncthreads();
+    out[i] = u[i].key + u[i].kind + u[i].n;
+}
