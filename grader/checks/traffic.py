@@ -87,7 +87,8 @@ OPS: Mapping[str, tuple[tuple[str, ...], str]] = MappingProxyType(
     {"ld": (("ld", "ldgsts"), "load"), "st": (("st",), "store"),
      "atom": (("atom", "red"), "atomic")}
 )  # fmt: skip
-"""The kinds of access: the operations of the counters, and the word for one of them."""
+"""The kinds of access: the operations of the counters, and the word for one of them. Requests and
+sectors of cp.async (ldgsts) are among those of loads; its bytes and wasted sectors are not."""
 
 MAX_TOTAL_RATIO = 2.0
 """The sectors of all loads and atomics over what the limit for each of the baseline's requests

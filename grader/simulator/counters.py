@@ -26,6 +26,10 @@ from grader.simulator.ptx.model import TYPE_BYTES
 _FLOPS = {"add": "add", "sub": "add", "mul": "mul", "fma": "fma", "mad": "fma"}
 REQUESTS = "l1tex__t_requests_pipe_lsu_mem_global_op_{}.sum"
 SECTORS = "l1tex__t_sectors_pipe_lsu_mem_global_op_{}.sum"
+COPY_REQUESTS = "sm__sass_l1tex_t_requests_pipe_lsu_mem_global_op_ldgsts.sum"
+COPY_SECTORS = "sm__sass_l1tex_t_sectors_pipe_lsu_mem_global_op_ldgsts.sum"
+"""Those of cp.async (LDGSTS), which are among the requests and sectors of loads."""
+
 REQUESTED = "ptx__requested_bytes_mem_global_op_{}.sum"
 """Not a metric of Nsight Compute: the bytes that active lanes request, summed over the lanes."""
 
@@ -113,7 +117,8 @@ def line_counters(values: Sequence[Value], lines: list[int]) -> tuple[LineCounte
 
 def _ratios(counters: dict[str, float]) -> None:
     for op in ("ld", "st"):
-        if sectors := counters.get(SECTORS.format(op)):
+        copied = counters.get(COPY_SECTORS, 0.0) if op == "ld" else 0.0
+        if sectors := counters.get(SECTORS.format(op), 0.0) - copied:
             counters[RATIO.format(op)] = counters[BYTES.format(op)] / sectors
 
 
@@ -183,12 +188,11 @@ def _memory(parts: list[str], k: Any) -> Iterator[tuple[str, float]]:
 
 
 def _copied(k: Any) -> Iterator[tuple[str, float]]:
-    """The counters of cp.async, which loads from global memory by a path of its own (LDGSTS).
-
-    The bytes that its lanes request count as loads.
-    """
-    yield REQUESTS.format("ldgsts"), float(k["requests"])
-    yield SECTORS.format("ldgsts"), float(k["sectors"])
+    """The counters of cp.async, whose requests are those of loads; bytes have a name of their own."""
+    for name in (REQUESTS.format("ld"), COPY_REQUESTS):
+        yield name, float(k["requests"])
+    for name in (SECTORS.format("ld"), COPY_SECTORS):
+        yield name, float(k["sectors"])
     yield REQUESTED.format("ld"), float(k["bytes"])
     yield BYTES.format("ldgsts"), float(k["moved"])
     yield WASTED.format("ldgsts"), float(k["wasted"])

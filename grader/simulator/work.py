@@ -109,7 +109,6 @@ class _Counted:
         executed, slots = self._executed()
         read, changed = self._dram()
         loads = self.scale * SECTOR_BYTES * self.counters[SECTORS.format("ld")]
-        loads += self.scale * SECTOR_BYTES * self.counters.get(SECTORS.format("ldgsts"), 0.0)
         written, masked = self._stores()
         requests, in_l1, wavefronts = self._accesses()
         past = self.scale * SECTOR_BYTES * self._past_l1()

@@ -58,6 +58,7 @@ WARPS = 64
 
 UNROLLED = "ptxas unrolls a loop whose trip count differs between lanes: they load in other copies"
 MERGED = "ptxas merges four neighbouring shared loads into one of 16 bytes"
+MERGED_PAIRS = "ptxas merges two neighbouring shared loads into one of 8 bytes"
 SQRT = "ptxas expands the square root into a sequence with products of its own"
 AGAIN = "ptxas works some products out again rather than hold them in registers"
 SUNK = "ptxas moves the last sum into the branch of the one lane that stores it"
@@ -70,6 +71,9 @@ EXCEPT = {
     ("tiled_matmul_8", WAVEFRONTS.format("ld")): MERGED,
     ("tiled_matmul_16", WAVEFRONTS.format("ld")): MERGED,
     ("tiled_matmul_32", WAVEFRONTS.format("ld")): MERGED,
+    ("register_tile", SHARED_INSTRUCTIONS.format("ld")): MERGED_PAIRS,
+    ("register_tile", WAVEFRONTS.format("ld")): MERGED_PAIRS,
+    ("atomics_64bit", SECTORS.format("red")): AGAIN_RED,
     ("launch_bounds", FLOPS.format("fmul")): SQRT,
     ("launch_bounds", FLOPS.format("ffma")): SQRT,
     ("many_registers", FLOPS.format("ffma")): AGAIN,

@@ -56,6 +56,10 @@ MORE = [
     "l1tex__t_sectors_pipe_lsu_mem_global_op_red.sum",
     "l1tex__t_requests_pipe_lsu_mem_global_op_atom.sum",
     "l1tex__t_sectors_pipe_lsu_mem_global_op_atom.sum",
+    "l1tex__t_requests_pipe_lsu_mem_global_op_ldgsts.sum",
+    "l1tex__t_sectors_pipe_lsu_mem_global_op_ldgsts.sum",
+    "smsp__sass_data_bytes_mem_global_op_ldgsts.sum",
+    "smsp__inst_executed_op_ldgsts.sum",
     "sm__maximum_warps_per_active_cycle_pct",
 ]
 LAUNCH = [

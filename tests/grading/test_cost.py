@@ -16,8 +16,8 @@ from tests.made import a_grade, a_result
 from tests.reports.hidden import CASES
 
 COUNTERS = {
-    "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum": 10.0,
-    "l1tex__t_sectors_pipe_lsu_mem_global_op_ldgsts.sum": 5.0,
+    "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum": 15.0,
+    "sm__sass_l1tex_t_sectors_pipe_lsu_mem_global_op_ldgsts.sum": 5.0,
     "l1tex__t_sectors_pipe_lsu_mem_global_op_atom.sum": 2.0,
     "l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum": 99.0,
     "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_st.sum": 3.0,

@@ -6,6 +6,14 @@ import numpy as np
 
 from grader.compile.source import compile_source
 from grader.launch import Array, Launch, Trace
+from grader.simulator.counters import (
+    BYTES,
+    COPY_REQUESTS,
+    COPY_SECTORS,
+    RATIO,
+    REQUESTS,
+    SECTORS,
+)
 from grader.simulator.simulate import simulate
 
 COPY = b"""\
@@ -45,9 +53,12 @@ def test_asynchronous_copies_are_counted() -> None:
     requested = [name for name in plain if "requested" in name and "_ld" in name]
     assert len(requested) == 1 and plain[requested[0]] == 1024
     assert copied[requested[0]] == 1024
-    assert copied["l1tex__t_requests_pipe_lsu_mem_global_op_ldgsts.sum"] == 2
-    assert copied["l1tex__t_sectors_pipe_lsu_mem_global_op_ldgsts.sum"] == 32
-    assert copied["l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum"] == 0
+    for name in (COPY_REQUESTS, REQUESTS.format("ld")):
+        assert copied[name] == 2
+    for name in (COPY_SECTORS, SECTORS.format("ld")):
+        assert copied[name] == 32
+    assert copied[BYTES.format("ld")] == 0 and copied[BYTES.format("ldgsts")] == 1024
+    assert RATIO.format("ld") not in copied
 
 
 TILE = b"""\
