@@ -188,7 +188,7 @@ def _memory(parts: list[str], k: Any) -> Iterator[tuple[str, float]]:
 
 
 def _copied(k: Any) -> Iterator[tuple[str, float]]:
-    """The counters of cp.async, whose requests are those of loads; bytes have a name of their own."""
+    """The counters of cp.async. Its requests are among those of loads; its bytes are apart."""
     for name in (REQUESTS.format("ld"), COPY_REQUESTS):
         yield name, float(k["requests"])
     for name in (SECTORS.format("ld"), COPY_SECTORS):
