@@ -41,7 +41,7 @@ from grader.reports.problems import gcc_lines, github_lines, problems
 from grader.reports.revisions import Revision, compare_revisions
 from grader.reports.text import grade_report, render
 from grader.simulator import exchange
-from grader.simulator.diagnose import local_places, orders, two_steps
+from grader.simulator.diagnose import local_places, race_messages, two_steps
 from grader.simulator.ptx.model import PtxError, function_name, plain_name
 from grader.simulator.ptx.parser import parse
 from grader.submissions.containers import (
@@ -158,7 +158,7 @@ MESSAGE_READERS: dict[str, Reader] = {
         two_steps._TAKES_LOCK.search(line[: two_steps._MOST_LETTERS]) for line in t.split("\n")
     ],
     "simulator/diagnose/two_steps.py:_elements": lambda t: two_steps._elements(t, "a"),
-    "simulator/diagnose/orders.py:_LIBRARY": orders._LIBRARY.search,
+    "simulator/diagnose/race_messages.py:_LIBRARY": race_messages._LIBRARY.search,
     "simulator/diagnose/local_places.py:_ADDRESS": lambda t: local_places._ADDRESS.match(f"[{t}"),
     "simulator/ptx/model.py:plain_name": lambda text: plain_name(f"_Z{text}"),
     "simulator/ptx/model.py:function_name": lambda text: function_name(f"_ZN{text}"),

@@ -24,7 +24,7 @@ from grader.simulator.decode.memory import (
     scope_of,
 )
 from grader.simulator.diagnose.consequences import Flow
-from grader.simulator.diagnose.orders import Missing, Pair
+from grader.simulator.diagnose.race_messages import Missing, Pair
 from grader.simulator.diagnose.races import (
     BLOCK_SCOPE,
     IN_FLIGHT,

@@ -38,7 +38,7 @@ from grader.simulator.diagnose.aborts import unread_ptx
 from grader.simulator.diagnose.confirmation import run_confirmed, synchronizations
 from grader.simulator.diagnose.findings import Explainer
 from grader.simulator.diagnose.merging import merge_findings, with_calls_of
-from grader.simulator.diagnose.orders import Missing, Pair
+from grader.simulator.diagnose.race_messages import Missing, Pair
 from grader.simulator.diagnose.race_places import Trial
 from grader.simulator.exchange import pack_traces, too_large, too_much_static, unpack_program
 from grader.simulator.missing_orders import OrderTrials

@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING
 
 from grader.launch import Finding, OtherAccess, Severity
 from grader.simulator.core import bindings as c
+from grader.simulator.core.memory import GRID_REGISTERS
 from grader.simulator.decode.module import Image
 from grader.simulator.diagnose.races import PASSED_BY, WITHIN_WARP, Report
+from grader.simulator.ptx.source_map import is_copy
 
 if TYPE_CHECKING:
     from grader.compile.syntax import Tree
@@ -174,6 +176,13 @@ def is_legal_ptx(image: Image, r: Report) -> bool:
     """Whether a shuffle's mask is no width of CUDA's: PTX takes others in inline assembly."""
     widths = r.kind == c.MISUSED and r.extra == c.SHUFFLE_WIDTH
     return widths and "__shfl" not in image.functions[image.owner[r.pc]].name
+
+
+def syncs_grid(image: Image, pc: int) -> bool:
+    """Whether a trap is that of a library which finds no barrier of the grid, if there is none."""
+    reads = any(k[2] in GRID_REGISTERS for k in image.constants.places)
+    function = image.functions[image.owner[pc]].name
+    return reads and (bool(image.instructions[pc].via) or is_copy(function))
 
 
 def may_have_returned(r: Report, kernel: str, tree: Tree) -> bool:

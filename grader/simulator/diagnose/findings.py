@@ -11,7 +11,7 @@ from typing import Any
 from grader.compile.program import Parameter
 from grader.launch import Array, Finding, Launch, Severity
 from grader.simulator.core import bindings as c
-from grader.simulator.core.memory import GRID_REGISTERS, RESERVED
+from grader.simulator.core.memory import RESERVED
 from grader.simulator.core.run import Raw
 from grader.simulator.decode.memory import GLOBAL, LOCAL, SHARED
 from grader.simulator.decode.module import Image
@@ -21,6 +21,7 @@ from grader.simulator.diagnose.barriers import (
     barrier_finding,
     is_legal_ptx,
     may_have_returned,
+    syncs_grid,
 )
 from grader.simulator.diagnose.confirmation import (
     LAMBDA,
@@ -56,8 +57,14 @@ from grader.simulator.diagnose.messages import (
     old_value_finding,
     undefined_finding,
 )
-from grader.simulator.diagnose.orders import Missing, Pair, by_scope, hazard_in_time, order_hint
-from grader.simulator.diagnose.race_messages import race_finding
+from grader.simulator.diagnose.race_messages import (
+    Missing,
+    Pair,
+    by_scope,
+    hazard_in_time,
+    order_hint,
+    race_finding,
+)
 from grader.simulator.diagnose.race_places import RacePlaces, Trial
 from grader.simulator.diagnose.races import (
     ACROSS_BLOCKS,
@@ -69,6 +76,7 @@ from grader.simulator.diagnose.races import (
     UNKNOWN_BUFFER,
     Report,
     Target,
+    allocation,
     index_of,
 )
 from grader.simulator.diagnose.textures import object_finding, object_target, texel_index
@@ -195,7 +203,8 @@ class Explainer:
             return self._condition(int(r["buffer"]), offset)
         if int(r["kind"]) == c.TRAPPED:
             refused = self.image.refused.get(int(r["pc"]), "")
-            return Target("grid" if self._syncs_grid(int(r["pc"])) else "", "", refused, "", 0, 0)
+            at_grid = syncs_grid(self.image, int(r["pc"])) and not self.launch.cooperative
+            return Target("grid" if at_grid else "", "", refused, "", 0, 0)
         if int(r["flags"]) & IMAGE_OBJECT:
             names = tuple(p.name for p in self.parameters)
             return object_target(self.launch, names, int(r["buffer"]), int(r["extra"]))
@@ -213,7 +222,7 @@ class Explainer:
         ):
             return self.buffer(int(r["buffer"]), offset)
         if space == GLOBAL and not int(r["flags"]) & UNKNOWN_BUFFER:
-            return _allocation(offset, int(r["extra"]))
+            return allocation(offset, int(r["extra"]))
         if space == LOCAL and int(r["extra"]):
             inner = int(r["flags"]) & INNER_ARRAY
             name = self.code.inner_array if inner else self.code.local_array
@@ -317,7 +326,9 @@ class Explainer:
         else:
             called = self.code.calls.leading_to(r.pc2, self.code.lines) if r.line2 else ()
             placed = replace(r, line2=called[0].line if called else r.line2)
-            finding = abort_finding(placed, self._writers(r) if awaits_value(r) else None)
+            finding = abort_finding(
+                placed, self.code.writers(r, self.parameters) if awaits_value(r) else None
+            )
         calls, lines = self.code.calls, self.code.lines
         other = finding.other
         if other is not None:
@@ -337,15 +348,6 @@ class Explainer:
             other=other,
             calls=calls.leading_to(r.pc, lines),
         )
-
-    def _writers(self, r: Report) -> list[int] | None:
-        """The lines, but for its own, that write the variable of a report; None if not known."""
-        names = [p.name for p in self.parameters]
-        number = names.index(r.target.name) if r.target.name in names else None
-        writers = self.code.flow.writes_to(r.target.name, number)
-        if writers is None or any(self.image.instructions[pc].via for pc in writers):
-            return None
-        return sorted({self._line(pc) for pc in writers} - {r.line})
 
     def _race_finding(self, r: Report) -> tuple[Report, Finding]:
         """The finding of a race, and its report with the access of the finding first."""
@@ -380,13 +382,6 @@ class Explainer:
         known = code.two_steps.hint(r, self.reports, self.launch.grid, code.order)
         return r, replace(finding, hint=known or finding.hint)
 
-    def _syncs_grid(self, pc: int) -> bool:
-        """Whether a trap is that of a library which finds no barrier of the grid."""
-        reads = any(k[2] in GRID_REGISTERS for k in self.image.constants.places)
-        function = self.image.functions[self.image.owner[pc]].name
-        own = not self.image.instructions[pc].via and not is_copy(function)
-        return reads and not own and not self.launch.cooperative
-
     def _stores_for(self, pc: int) -> bool:
         """Whether a store is in a header's function that stores for its caller.
 
@@ -394,9 +389,3 @@ class Explainer:
         there. The other variant has the function inlined.
         """
         return is_copy(self.image.functions[self.image.owner[pc]].name)
-
-
-def _allocation(offset: int, size: int) -> Target:
-    """Memory from the device's malloc; `size` is 0 when it is not known."""
-    extent = f"{size} bytes" if size else "an allocation"
-    return Target("global", "memory from malloc", "memory from malloc", extent, offset, size)

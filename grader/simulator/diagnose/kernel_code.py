@@ -256,6 +256,15 @@ class KernelCode:
         element = f"{array.path}[{offset // array.stride}]"
         return Target(array.space, array.path, element, extent, offset, size, hint)
 
+    def writers(self, r: Report, parameters: Sequence[Parameter]) -> list[int] | None:
+        """The lines, but for its own, that write the variable of a report; None if not known."""
+        names = [p.name for p in parameters]
+        number = names.index(r.target.name) if r.target.name in names else None
+        found = self.flow.writes_to(r.target.name, number)
+        if found is None or any(self.image.instructions[pc].via for pc in found):
+            return None
+        return sorted({self.line_of[pc] for pc in found} - {r.line})
+
     def without_doubles(self, reports: Sequence[Report]) -> list[Report]:
         """Leave out reports of members and rows by accesses that leave the whole variable."""
         if any(r.has(KNOWN_OUTSIDE) for r in reports):

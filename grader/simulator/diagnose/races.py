@@ -77,6 +77,12 @@ class Target:
     dynamic: bool = False
 
 
+def allocation(offset: int, size: int) -> Target:
+    """Memory from the device's malloc; `size` is 0 when it is not known."""
+    extent = f"{size} bytes" if size else "an allocation"
+    return Target("global", "memory from malloc", "memory from malloc", extent, offset, size)
+
+
 @dataclass(frozen=True)
 class Report:
     """A resolved report; fields that end in 2 describe the second access of a race."""
