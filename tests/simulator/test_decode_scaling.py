@@ -48,6 +48,8 @@ BODIES = {
     "crossed": "@%p1 bra L{h};\nL{a}:\nadd.s32 %r{b},%r2,1;\n",
     "guards": "@%p1 add.s32 %r{b},%r{a},1;\n",
     "loads": "ld.global.u32 %r{b},[%rd1+{a}];\n",
+    "volatile loads": "ld.volatile.global.u32 %r{b},[%rd1+{a}];\n"
+    "st.volatile.global.u32 [%rd1],%r{b};\n",
     "scopes": "{ .reg .b32 t; mov.u32 t,%r1; add.s32 %r2,t,1; }\n",
     "open scopes": "{ .reg .b32 t{a}; mov.u32 t{a},%r1;\n",
     "barriers": "bar.sync 0;\n",

@@ -121,19 +121,19 @@ def _roles(
     """The roles, where loads that decide a branch and are in `waiting` wait; adds to `waiting`."""
     roles: dict[int, int] = {}
     users: dict[str, list[int]] | None = None
+    guards = {i.guard[0] for i in f.body if i.guard}
     for at, i in enumerate(f.body):
         parts = i.op.split(".")
         if not (parts[0] == "atom" or (parts[0] == "ld" and STRONG_READS & set(parts))):
             continue
         users = users_of(f) if users is None else users
         values, stores = _reached(f, at, users)
-        way = _loop(f, at, functions)
+        decides = not values.isdisjoint(guards)
+        way = _loop(f, at, functions) if decides else []
         if any(f.body[k].guard and f.body[k].guard[0] in values for k in way):  # type: ignore[index]
             roles[at] = WAITING | (DATA_READ if _awaits_turn(f, way, values) else 0)
             waiting[i.op, i.location] = roles[at]
-        elif (i.op, i.location) in waiting and any(
-            x.guard and x.guard[0] in values for x in f.body
-        ):
+        elif decides and (i.op, i.location) in waiting:
             roles[at] = waiting[i.op, i.location]
         elif stores and parts[0] == "ld":
             roles[at] = DATA_READ

@@ -131,9 +131,15 @@ class _Accesses:
 
     def bests(self) -> list[int]:
         """The strong stores of a value that was compared by size with one that a load gives."""
-        f, made = self.f, [self.made_of(at)[0] for at in self.loads]
-        every = (k for k, i in enumerate(f.body) if access_head(i) == "st" and self.strong(k))
-        return [k for k in every if any(self.comparing(m, f.body[k].operands[1]) for m in made)]
+        values = {
+            k: i.operands[1]
+            for k, i in enumerate(self.f.body)
+            if access_head(i) == "st"
+            and self.strong(k)
+            and self.place(i.operands[1]) in self.by_size
+        }
+        made = [self.made_of(at)[0] for at in self.loads] if values else []
+        return [k for k, value in values.items() if any(self.comparing(m, value) for m in made)]
 
     def decides(self, at: int) -> bool:
         """Whether a branch, or what a guard covers, depends on a value that is read."""
@@ -159,26 +165,42 @@ class _Accesses:
 
     def blind_writes(self, read: int) -> list[int]:
         """The stores, exchanges and swaps at the place of a read that give no old value back."""
-        out, where = [], self.place(self.f.body[read].operands[1])
+        where = self.place(self.f.body[read].operands[1])
+        return [
+            at
+            for at, store, place in self.every_blind_write
+            if place == where and (not store or read in self.atomics)
+        ]
+
+    @cached_property
+    def every_blind_write(self) -> list[tuple[int, bool, str]]:
+        """The writes that give no old value back, whether each is a store, and their places."""
+        out = []
         for at, i in enumerate(self.f.body):
-            head, *parts = access_head(i), *i.op.split(".")
-            store = head == "st" and read in self.atomics
-            blind = head == "atom" and {"exch", "cas"} & set(parts) and not self.is_used(i)
-            if (store or blind) and self.place(i.operands[0 if store else 1]) == where:
-                out.append(at)
+            head = access_head(i)
+            blind = head == "atom" and {"exch", "cas"} & {*i.op.split(".")} and not self.is_used(i)
+            if head == "st" or blind:
+                out.append((at, head == "st", self.place(i.operands[0 if head == "st" else 1])))
         return out
 
     def comparing(self, made: Mapping[str, bool], value: str) -> set[int]:
         """The comparisons by size of a register with what is made of a read."""
         out, wanted = set(), self.place(value)
-        for name in made:
-            for at in self.users.get(name, ()):
-                i = self.f.body[at]
-                parts = i.op.split(".")
-                if parts[0] == "setp" and parts[1:2] and parts[1] in BY_SIZE and wanted[:1] == "%":
-                    others = [self.place(x) for x in sources(i) if x not in made]
-                    out |= {at} if wanted in others else set()
+        for at in self.by_size.get(wanted, ()) if wanted[:1] == "%" else ():
+            names = sources(self.f.body[at])
+            if not made.keys().isdisjoint(names):
+                out |= {at} if wanted in [self.place(x) for x in names if x not in made] else set()
         return out
+
+    @cached_property
+    def by_size(self) -> dict[str, set[int]]:
+        """The comparisons by size, by the places of what they compare."""
+        found: dict[str, set[int]] = {}
+        for at, i in enumerate(self.f.body):
+            if i.op.startswith("setp.") and i.op.split(".")[1] in BY_SIZE:
+                for name in sources(i):
+                    found.setdefault(self.place(name), set()).add(at)
+        return found
 
     def made_of(self, at: int, *, predicates: bool = False) -> tuple[dict[str, bool], set[int]]:
         """The registers made of what is read, by whether repeating that would change the value.
@@ -201,8 +223,18 @@ class _Accesses:
                     if (computes or made[name]) > made.get(new, -1):
                         made[new] = computes or made[name]
                         work.append(new)
-        others |= {k for k, i in enumerate(self.f.body) if i.guard and i.guard[0] in made}
+        for name in self.guarded.keys() & made.keys():
+            others |= self.guarded[name]
         return made, others
+
+    @cached_property
+    def guarded(self) -> dict[str, set[int]]:
+        """The instructions that each predicate guards."""
+        found: dict[str, set[int]] = {}
+        for at, i in enumerate(self.f.body):
+            if i.guard:
+                found.setdefault(i.guard[0], set()).add(at)
+        return found
 
     def is_data(self, at: int, functions: Mapping[str, Function]) -> bool:
         """Whether a load's value goes into an atomic, is printed, or chooses what is accessed.
