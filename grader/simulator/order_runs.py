@@ -25,6 +25,7 @@ class How:
         new_values: whether they give new ones all the same.
         pause: the instruction before which a warp pauses.
         short_pause: whether it pauses only until another warp has changed memory and ended.
+        pause_changes: after how many changes of memory by others the pause ends; 0 for no such end.
         old_pause: whether a warp pauses, again, once a load has given an old value: core/run.py.
         whole_turns: whether turns are long, so that no warp is interrupted.
         traced: whether accesses are recorded: strong ones, of moved code all.
@@ -36,6 +37,7 @@ class How:
     new_values: bool = False
     pause: int | None = None
     short_pause: bool = False
+    pause_changes: int = 0
     old_pause: int = 0
     whole_turns: bool = False
     traced: bool = False
@@ -50,6 +52,7 @@ class How:
             gives_old=bool(self.loads) and not self.new_values,
             pause=self.pause,
             short_pause=self.short_pause,
+            pause_changes=self.pause_changes,
             old_pause=self.old_pause,
             whole_turns=self.whole_turns,
             trace=MOST_TRACED if self.traced else 0,

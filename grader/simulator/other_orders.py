@@ -64,6 +64,13 @@ the first one in which the other variant might give some."""
 MORE_ORDERS = tuple(s for s in range(9, 104) if s % ORDER_KINDS not in (ABREAST, PATIENT))
 """Orders with short turns that are run with old values, where pauses show nothing."""
 
+PAUSE_CHANGES, MOST_CHANGES = (3, 5), 7
+"""After how many changes of memory by others, which begin and end with each block, short pauses end
+in which loads give old values; and those before which pauses end where they give new ones."""
+
+FEW_STEPS = 1 << 12
+"""The warp instructions of a launch that is run with such pauses, and in MORE_ORDERS."""
+
 OLD_LOADS = 6
 """The most loads that are tried one by one."""
 
@@ -238,7 +245,10 @@ class OtherOrders:
             return True
         plain = replace(how, loads=frozenset(), old_pause=0)
         runs = [self._run(replace(plain, pause=pc)).raw for pc in pauses]
-        runs += [self._run(replace(how, new_values=True)).raw] if result is not None else []
+        if result is not None:
+            ends = range(MOST_CHANGES) if how.pause_changes else (0,)
+            same = (replace(how, new_values=True, pause_changes=n) for n in ends)
+            runs += [self._run(other).raw for other in same]
         ended = [raw for raw in runs if raw.ended]
         if result is not None:
             return is_mixture(self.usual, result, ended, self.launch)
@@ -267,12 +277,14 @@ class OtherOrders:
         loads: frozenset[int],
     ) -> tuple[Finding, ...]:
         """The finding of a load whose old value, while a thread pauses, makes the kernel wrong."""
-        hows = (replace(how, loads=loads) for how in self._pauses(machine, traces, wanted))
+        hows = [replace(how, loads=loads) for how in self._pauses(machine, traces, wanted)]
+        if self.steps <= FEW_STEPS:
+            hows += [replace(how, pause_changes=n) for n in PAUSE_CHANGES for how in hows]
         given = self._with_reads(hows)
         again = [replace(how, old_pause=kind) for how, _ in given for kind in (1, 2)]
         given += self._with_reads(again)
         runs = [(how, run) for how, run in given if self._is_wrong(run)]
-        if not runs and (given or self.gives_old):
+        if not runs and (given or self.gives_old) and self.steps <= FEW_STEPS:
             runs = self._first_wrong(How(s, loads) for s in MORE_ORDERS)
         if not runs or len(self._outcomes_with_pauses(machine, traces, wanted)) != 1:
             return ()

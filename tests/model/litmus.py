@@ -162,10 +162,10 @@ class Program:
         ops = list(enumerate(machine.image.ops))
         loads = frozenset(k for k, op in ops if op.startswith("ld.") and "param" not in op)
         pauses = [k for k, op in ops if op.startswith(("ld.", "st.", "atom.", "fence."))]
-        for pc, schedule, again in product(pauses, range(4), range(3)):
+        for pc, schedule, again, changes in product(pauses, range(4), range(3), (0, 3, 5)):
             limits = Limits(100_000, 5.0, schedule=schedule, stale=loads, gives_old=True)
-            limits = replace(limits, pause=pc, old_pause=again, whole_turns=bool(schedule))
-            out.add(self._run(machine, limits))
+            limits = replace(limits, pause=pc, whole_turns=bool(schedule))
+            out.add(self._run(machine, replace(limits, old_pause=again, pause_changes=changes)))
         return out
 
     def late(self) -> set[Outcome]:

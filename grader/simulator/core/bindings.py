@@ -254,6 +254,7 @@ class CLaunch(ctypes.Structure):
                 "gives_old",
                 "pause",
                 "short_pause",
+                "pause_changes",
                 "old_pause",
                 "whole_turns",
                 "only_strong",

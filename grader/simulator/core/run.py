@@ -69,6 +69,7 @@ class Limits:
         pause: a program counter; the first warp that comes there waits until all others are done,
             wait, or change nothing.
         short_pause: whether it waits only until a warp ends after memory has changed.
+        pause_changes: the pause ends when other warps have changed memory so often; 0: not so.
         old_pause: whether a warp pauses, again, once a load has given an old value, or would have
             where none are given: at once (1), or after its next fence (2).
         whole_turns: whether turns are as long as in the usual order, in another one too.
@@ -91,6 +92,7 @@ class Limits:
     gives_old: bool = False
     pause: int | None = None
     short_pause: bool = False
+    pause_changes: int = 0
     old_pause: int = 0
     whole_turns: bool = False
 
@@ -333,7 +335,7 @@ def _set_terms(n: c.CLaunch, launch: Launch, limits: Limits) -> None:
     n.gives_old, n.only_strong = limits.gives_old, limits.only_strong
     n.pause = 0 if limits.pause is None else limits.pause + 1
     n.short_pause, n.whole_turns = limits.short_pause, limits.whole_turns
-    n.old_pause = limits.old_pause
+    n.old_pause, n.pause_changes = limits.old_pause, limits.pause_changes
     n.measures = limits.measures or 0
     n.step_limit, n.time_limit = limits.steps, limits.seconds
 

@@ -241,6 +241,7 @@ enum Outcome run_cta(Worker *k, Cta *c, u64 slice) {
       Warp *w = &c->warp[warp_in_turn(c, x, round)];
       enum Outcome o = w == k->paused || dozes(w) ? ROTATE : run_warp(w);
       if (k->paused && o == DONE) look_for_pause_end(k, w);
+      if (k->paused && w != k->paused) count_pause_changes(k);
       if (o == STOPPED) return STOPPED;
       if (turn_cycles(w) > longest) longest = turn_cycles(w);
       turning |= o == ROTATE;

@@ -360,6 +360,7 @@ static u32 pick_frame(Warp *w) {
 /* The steps that a warp runs before the next warp does; any number is legal. */
 static u64 turn_of(const Warp *w) {
   const Launch *n = w->launch;
+  if (takes_steps(w->worker)) return 1;
   if (n->whole_turns) return STEPS_A_TURN;
   u32 r = n->schedule ? mixed(n->schedule, w->cta->number * MAX_WARPS + w->index, w->turns) : 0;
   if (is_of_kind(n, ABREAST)) return 1;

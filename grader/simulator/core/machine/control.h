@@ -34,6 +34,9 @@ void abort_cta(Cta *c, u32 kind);
 
 /* launch.c */
 void run_others(Warp *w);
+void count_pause_changes(Worker *k);
+/* Whether others take turns of one step, because a pause may end after each. */
+static inline bool takes_steps(const Worker *k) { return k->paused && k->launch->pause_changes; }
 void look_for_pause_end(Worker *k, const Warp *w);
 
 /* control.c */

@@ -110,7 +110,8 @@ static bool run_turn(Worker *k, Residents *s, u32 at) {
   Cta *c = s->block[at];
   if (skips_turn(c, s->next - s->done, &s->skipped)) return false;
   u64 before = c->steps;
-  enum Outcome o = is_late(k, BLOCKS_A_LOOK) ? STOPPED : run_cta(k, c, slice_of(n, s->turn++));
+  u64 slice = takes_steps(k) ? 1 : slice_of(n, s->turn++);
+  enum Outcome o = is_late(k, BLOCKS_A_LOOK) ? STOPPED : run_cta(k, c, slice);
   if (k->late && !k->stop && o != DONE) {
     abort_cta(c, LIMIT);
     k->team->late = true;
@@ -144,6 +145,11 @@ static u64 all_changes(const Worker *k, const Residents *s) {
   u64 all = k->changes;
   for (u32 r = 0; r < s->room; r++) all += s->busy[r] ? s->block[r]->changes : 0;
   return all;
+}
+
+/* At the end of another warp's turn, during a pause that ends when others have changed memory so often. */
+void count_pause_changes(Worker *k) {
+  if (takes_steps(k) && all_changes(k, k->residents) - k->paused_at >= k->launch->pause_changes) k->pause_ends = true;
 }
 
 /* At the end of another warp, during a short pause. */
