@@ -140,6 +140,38 @@ extern "C" __global__ void gives_up_early(int *y) {
   do { if (old >= v) break; seen = old; old = atomicCAS(y, seen, v); } while (seen != old);
 }
 
+__device__ float greatest(float *at, float v) {
+  int *p = (int *)at, old = *p, seen;
+  while (v > __int_as_float(old)) {
+    seen = old;
+    old = atomicCAS(p, seen, __float_as_int(v));
+    if (seen == old) break;
+  }
+  return __int_as_float(old);
+}
+
+// what the function returns is ignored, as if it returned nothing
+// kernel greatest_alone grid 2 block 64
+// inout y float32 = [0] -> _
+// finds race warning `y[0]`
+extern "C" __global__ void greatest_alone(float *y) { greatest(y, threadIdx.x * 37 % 64); }
+
+// kernel greatest_kept grid 2 block 64
+// inout y float32 = [0] -> _
+// inout z float32 = np.zeros(128) -> _
+// finds race error `y[0]`
+extern "C" __global__ void greatest_kept(float *y, float *z) {
+  z[blockIdx.x * 64 + threadIdx.x] = greatest(y, threadIdx.x * 37 % 64);
+}
+
+// kernel greatest_tested grid 2 block 64
+// inout y float32 = [0] -> _
+// inout z int32 = [0] -> _
+// finds race error `y[0]`
+extern "C" __global__ void greatest_tested(float *y, int *z) {
+  if (greatest(y, threadIdx.x * 37 % 64) > 60) atomicAdd(z, 1);
+}
+
 // kernel tries_once grid 2 block 64
 // inout y int32 = [0] -> _
 // finds race error `y[0]`

@@ -135,7 +135,7 @@ class TwoSteps:
                 "returned, or read it through a pointer to volatile.",
                 True,
             )
-        used = self._is_used(values)
+        used = self._is_used(values, self.image.owner[read])
         what = "is used otherwise, too" if used else "is tested before"
         return (
             f"atomicCAS confirms the value that line {line} reads, but the value {what}: a plain "
@@ -152,15 +152,22 @@ class TwoSteps:
         readers = (self.flow.values.readers_of(owner).get(name, ()) for owner, name, _ in values)
         return {pc for found in readers for pc in found if ".cas." in self.image.ops[pc]}
 
-    def _is_used(self, values: Collection[Value]) -> bool:
-        """Whether any value is stored, returned or an address, or in an atomic but for swaps."""
-        for owner, name, inner in values:
-            if inner and name.startswith("func_retval"):
+    def _is_used(self, values: Collection[Value], owner: int) -> bool:
+        """Whether any value is stored or an address, or in an atomic but for swaps.
+
+        Also whether a caller of the function that reads, the `owner`, does anything with what it
+        returns; a call that ignores the result does not.
+        """
+        for number, name, inner in values:
+            if inner and name.startswith("func_retval") and not self.flow.calls_of[number]:
                 return True
-            for pc in self.flow.values.readers_of(owner).get(name, ()):
+            returned = inner and number != owner
+            for pc in self.flow.values.readers_of(number).get(name, ()):
                 head, *parts = self.image.ops[pc].split(".")
                 writes = head in ("st", "red", "atom") and "cas" not in parts
-                if "param" not in parts and (writes or name in addressed(self.image, pc)):
+                gives = head == "call" and f"({name})" == self.image.instructions[pc].operands[0]
+                acts = writes or (returned and not gives and head not in ("mov", "cvt"))
+                if "param" not in parts and (acts or name in addressed(self.image, pc)):
                     return True
         return False
 
@@ -216,7 +223,8 @@ class TwoSteps:
         lines = self._line(read, r), self._line(other, r)
         if not adds or lines[0] > lines[1] or not order.follows(read, other):
             return None
-        return lines if self._is_used(self.flow.after(self._loaded(read))) else None
+        values = self.flow.after(self._loaded(read))
+        return lines if self._is_used(values, self.image.owner[read]) else None
 
     def _lock_of(self, r: Report) -> int:
         """The line of a loop on an atomic swap that both accesses come after; 0 without one."""
