@@ -63,6 +63,7 @@ BODIES = {
     "products then sums": "",
     "nested loops": "",
     "registers of one scope": "",
+    "sequence locks": "",
 }
 
 
@@ -75,6 +76,13 @@ def ptx_text(name: str, count: int) -> str:
         case "nested loops":
             units = [*(f"L{k}:\nadd.s32 %r2,%r2,1;\n" for k in rows),
                      *(f"@%p1 bra L{k};\n" for k in reversed(rows))]  # fmt: skip
+        case "sequence locks":
+            units = [f"L{k}:\nld.volatile.global.u32 %r{2 * k},[%rd1];\nmembar.gl;\n"
+                     f"ld.volatile.global.f32 %f{k},[%rd1+64];\nmembar.gl;\n"
+                     f"ld.volatile.global.u32 %r{2 * k + 1},[%rd1];\n"
+                     f"setp.lt.u32 %p{k + 1000},%r{2 * k},1;\n"
+                     f"setp.ne.u32 %p{k},%r{2 * k},%r{2 * k + 1};\n@%p{k} bra L{k};\n"
+                     f"st.global.f32 [%rd1+128],%f{k};\n" for k in rows[::4]]  # fmt: skip
         case "registers of one scope":
             units = ["{", *(f".reg .b32 t{k};\n" for k in rows),
                      *(f"mov.u32 t{k},%r1;\n" for k in rows), "}"]  # fmt: skip

@@ -15,15 +15,18 @@ import re
 from collections import Counter
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
+from itertools import islice
 
 from grader.simulator.decode.dataflow import access_head, sources, targets
 from grader.simulator.decode.operands import address_or_none
 from grader.simulator.decode.sync import (
     callee_of,
     moved_by,
+    predecessors_of,
     stack_slot,
     successors_of,
     swap_of,
+    truth_of,
     users_of,
 )
 from grader.simulator.ptx.model import STRONG_READS, TYPE_BYTES, Function, Instruction
@@ -190,7 +193,7 @@ class _Flow:
         return heads.match(i.op) is not None or "param" in parts or bool(stack_slot(i))
 
 
-_MOST_LOOKS, _MOST_STATES, _MOST_DEPTH = 64, 1 << 12, 6
+_MOST_LOCKS, _MOST_NAMES, _MOST_STATES, _MOST_DEPTH = 16, 64, 1 << 12, 6
 _UNFENCED, _FENCED, _UNEQUAL = range(3)
 """How far a way from a load has come: to a fence, and to a second look that gave another value."""
 
@@ -199,19 +202,21 @@ _Known = frozenset[tuple[str, int]]
 
 def confirmed_loads(
     f: Function, functions: Mapping[str, Function], loads: Iterable[int]
-) -> Iterator[tuple[int, set[int], set[int]]]:
+) -> Iterator[tuple[set[int], set[int], set[int]]]:
     """Those of some strong loads whose values second looks confirm, as those of a seqlock do.
 
     A look and a fence come before the load, a fence and a second look after it. Where the looks
-    differ, no way leads to a use of the load's value. Yields the load, its looks and all fences.
+    differ, no way leads to a use of the load's value. Yields loads, their looks and all fences.
     """
+    every = set(loads)
     looks = _Looks(f, functions)
-    for at in loads:
-        users = looks.flow(targets(f.body[at]))[1]
-        for comparison, pair in looks.compared.items():
-            if looks.come_before(at, pair) and looks.discard(at, users, pair, comparison):
-                yield at, pair, looks.fences
-                break
+    for comparison, pair in islice(looks.compared.items(), _MOST_LOCKS) if every else ():
+        before = {at: looks.before_load(at, pair, every) for at in sorted(every)}
+        group = {at for at in every if before[at] is not None}
+        while lost := {at for at in group if not group.issuperset(before[at] or ())}:
+            group -= lost
+        if group and looks.discard(group, pair, comparison):
+            yield group, pair, looks.fences
 
 
 class _Looks:
@@ -232,11 +237,7 @@ class _Looks:
     @cached_property
     def before(self) -> dict[int, list[int]]:
         """The instructions that may run just before each."""
-        out: dict[int, list[int]] = {}
-        for at in range(len(self.f.body)):
-            for then in successors_of(self.f, at):
-                out.setdefault(then, []).append(at)
-        return out
+        return predecessors_of(self.f)
 
     @cached_property
     def fences(self) -> set[int]:
@@ -251,18 +252,43 @@ class _Looks:
         """
         if not self.fences:
             return {}
-        looks = [at for at, i in enumerate(self.f.body) if self.has(i, _is_look)]
-        made = {at: self.flow(self.given(at))[0] for at in looks[:_MOST_LOOKS]}
         out, tested = dict[int, set[int]](), set[int]()
         for k, i in enumerate(self.f.body):
             if not i.op.startswith("setp.") or len(i.operands) < 3:
                 continue
-            a, b = ({at for at in made if x in made[at]} for x in i.operands[1:3])
+            a, b = map(self.looks_behind, i.operands[1:3])
             if i.op.startswith(("setp.eq.", "setp.ne.")) and a and b and a != b:
                 out[k] = a | b
             elif not (a and b):
                 tested |= a | b
         return {k: pair for k, pair in out.items() if pair & tested}
+
+    @cached_property
+    def made(self) -> dict[str, list[tuple[int, tuple[str, ...]]]]:
+        """By register, the instructions that make its value, and of what; looks make it alone."""
+        out: dict[str, list[tuple[int, tuple[str, ...]]]] = {}
+        for k, i in enumerate(self.f.body):
+            look = self.has(i, _is_look)
+            for name in self.given(k) if look else targets(i):
+                computes = access_head(i) not in ("ld", "atom") and not look
+                out.setdefault(name, []).append((k if look else -1, sources(i) * computes))
+        return out
+
+    def looks_behind(self, name: str) -> set[int]:
+        """The looks that a register's value is computed from; none where that is much."""
+        work, known, looks = [name], {name}, set[int]()
+        while work and len(known) < _MOST_NAMES:
+            for look, names in self.made.get(work.pop(), ()):
+                looks |= {look} if look >= 0 else set()
+                new = [x for x in names if x not in known]
+                known.update(new)
+                work += new
+        return set() if work else looks
+
+    @cached_property
+    def every(self) -> set[int]:
+        """The looks of all comparisons."""
+        return set[int]().union(*self.compared.values())
 
     def given(self, at: int) -> tuple[str, ...]:
         """The registers that get what a look reads."""
@@ -296,35 +322,39 @@ class _Looks:
                 made |= new
         return made, users
 
-    def come_before(self, at: int, looks: Container[int]) -> bool:
-        """Whether one of some looks and a fence come before a load, on each way to it."""
-        work, known = [(k, False) for k in self.before.get(at, ())], set[tuple[int, bool]]()
+    def before_load(self, at: int, pair: Container[int], loads: Container[int]) -> set[int] | None:
+        """The loads before which a look of a pair and a fence have to come, as before this one.
+
+        None where they do not come before this one, on each way to it from these.
+        """
+        work, known, others = [(k, False) for k in self.before.get(at, ())], set(), set[int]()
         while work:
             state = k, fenced = work.pop()
-            done = k in looks and (fenced or "acquire" in self.f.body[k].op)
-            if done or state in known or k == at:
+            if state in known or k == at:
                 continue
-            if k == 0:
-                return False
             known.add(state)
-            work += [(then, fenced or k in self.fences) for then in self.before.get(k, ())]
-        return True
+            if k in loads and not fenced:
+                others.add(k)
+            elif k == 0 or (k in self.every and k not in pair and fenced):
+                return None
+            elif k not in pair or not (fenced or "acquire" in self.f.body[k].op):
+                work += [(then, fenced or k in self.fences) for then in self.before.get(k, ())]
+        return others
 
-    def discard(
-        self, at: int, users: Container[int], looks: Container[int], comparison: int
-    ) -> bool:
-        """Whether no use of a load is reached before a second look, or where that differs."""
-        work = [(k, _UNFENCED, _Known()) for k in successors_of(self.f, at)]
+    def discard(self, loads: set[int], pair: Container[int], comparison: int) -> bool:
+        """Whether no use of some loads is reached before a second look, or where that differs."""
+        users = self.flow(x for at in loads for x in targets(self.f.body[at]))[1]
+        work = [(k, _UNFENCED, _Known()) for at in loads for k in successors_of(self.f, at)]
         states = set(work)
         while work:
             k, phase, known = work.pop()
-            if k == at or k >= len(self.f.body):
+            if k in loads or k >= len(self.f.body):
                 continue
             if k in users or len(states) > _MOST_STATES:
                 return False
             if phase == _UNEQUAL:
                 known = self.known_after(k, known, comparison)
-            elif k in looks and (phase == _FENCED or k in self.fences):
+            elif k in pair and (phase == _FENCED or k in self.fences):
                 phase = _UNEQUAL
             elif k in self.fences:
                 phase = _FENCED
@@ -336,7 +366,7 @@ class _Looks:
     def known_after(self, k: int, known: _Known, comparison: int) -> _Known:
         """The truth values that registers have behind an instruction, where two looks differ."""
         i, values = self.f.body[k], dict(known)
-        new = int(".ne." in i.op) if k == comparison else _logic(i, values)
+        new = int(".ne." in i.op) if k == comparison else truth_of(i, values)
         for name in targets(i):
             values.pop(name, None)
         if new is not None and len(targets(i)) == 1 and i.guard is None:
@@ -360,27 +390,3 @@ def _is_fence(i: Instruction) -> bool:
 def _is_look(i: Instruction) -> bool:
     head = access_head(i)
     return head == "atom" or (head == "ld" and not STRONG_READS.isdisjoint(i.op.split(".")))
-
-
-def _logic(i: Instruction, known: Mapping[str, int]) -> int | None:
-    """The result of an instruction on truth values, 0 or 1; None where it is not known."""
-    head, *parts = i.op.split(".")
-    constants = {"0": 0, "1": 1, "-1": 1} if "pred" in parts else {"0": 0, "1": 1}
-    x = [known.get(o, constants.get(o)) for o in i.operands[1:]]
-    if head in ("mov", "cvt") and len(x) == 1:
-        return x[0]
-    if head == "and" and 0 in x:
-        return 0
-    if head == "or" and 1 in x and "pred" in parts:
-        return 1
-    if head == "selp" and len(x) == 3:
-        return None if x[2] is None else x[0 if x[2] else 1]
-    if None in x or not x:
-        return None
-    if head == "not" and parts == ["pred"]:
-        return int(not x[0])
-    if head in ("and", "or"):
-        return int(all(x) if head == "and" else any(x))
-    if head == "xor" or (head == "setp" and len(parts) == 2 and parts[0] in ("eq", "ne")):
-        return int((x[0] == x[-1]) == (parts[0] == "eq"))
-    return None

@@ -217,6 +217,15 @@ def successors_of(f: Function, at: int) -> Iterator[int]:
         yield at + 1
 
 
+def predecessors_of(f: Function) -> dict[int, list[int]]:
+    """By instruction, those that may run just before it."""
+    before: dict[int, list[int]] = {}
+    for at in range(len(f.body)):
+        for then in successors_of(f, at):
+            before.setdefault(then, []).append(at)
+    return before
+
+
 def _loop(f: Function, start: int, functions: Mapping[str, Function]) -> list[int]:
     """The shortest way from an instruction back to it; empty if there is none without effects."""
     before: dict[int, int] = {}
@@ -365,3 +374,27 @@ def moved_by(i: Instruction) -> tuple[Sequence[str], Sequence[str]]:
     if parts[0] == "st" and len(i.operands) == 2 and ("param" in parts or slot):
         return [slot or str(address_or_none(i.operands[0])[0])], vector(i.operands[1])
     return targets(i), [slot] if slot else sources(i)
+
+
+def truth_of(i: Instruction, known: Mapping[str, int]) -> int | None:
+    """The result of an instruction on truth values, 0 or 1; None where it is not known."""
+    head, *parts = i.op.split(".")
+    constants = {"0": 0, "1": 1, "-1": 1} if "pred" in parts else {"0": 0, "1": 1}
+    x = [known.get(o, constants.get(o)) for o in i.operands[1:]]
+    if head in ("mov", "cvt") and len(x) == 1:
+        return x[0]
+    if head == "and" and 0 in x:
+        return 0
+    if head == "or" and 1 in x and "pred" in parts:
+        return 1
+    if head == "selp" and len(x) == 3:
+        return None if x[2] is None else x[0 if x[2] else 1]
+    if None in x or not x:
+        return None
+    if head == "not" and parts == ["pred"]:
+        return int(not x[0])
+    if head in ("and", "or"):
+        return int(all(x) if head == "and" else any(x))
+    if head == "xor" or (head == "setp" and len(parts) == 2 and parts[0] in ("eq", "ne")):
+        return int((x[0] == x[-1]) == (parts[0] == "eq"))
+    return None

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Container, Mapping
+from collections.abc import Container, Iterable, Mapping, Sequence
 from functools import cached_property
 
 from grader.simulator.decode.dataflow import access_head, is_sum, sources, targets
@@ -34,6 +34,7 @@ from grader.simulator.decode.sync import (
     BY_SIZE,
     has_fences,
     pointer_stores,
+    predecessors_of,
     strong_roles,
     successors_of,
     unheeded_tests,
@@ -74,8 +75,9 @@ def memory_roles(f: Function, functions: Mapping[str, Function]) -> dict[int, in
             roles[at] = roles.get(at, 0) | (DATA_READ if accesses.is_data(at, functions) else 0)
     volatile = [at for at in accesses.loads if "volatile" in f.body[at].op]
     data = [at for at in volatile if roles.get(at, 0) & (DATA_READ | WAITING) == DATA_READ]
-    for at, looks, fences in confirmed_loads(f, functions, data):
-        roles[at] &= ~DATA_READ if accesses.are_guarded(at, looks, fences) else -1
+    for group, looks, fences in confirmed_loads(f, functions, data):
+        for at in group if accesses.are_guarded(group, looks, fences) else ():
+            roles[at] &= ~DATA_READ
     return roles
 
 
@@ -249,11 +251,11 @@ class _Accesses:
         followed = any(self.follows(self.f.body[k], made) for k in users)
         return followed and not self.decides(at) and not has_fences(self.f, functions)
 
-    def are_guarded(self, at: int, looks: Container[int], fences: Container[int]) -> bool:
-        """Whether fences are between writes of what a load reads and those of what looks read.
+    def are_guarded(self, loads: set[int], looks: Container[int], fences: Container[int]) -> bool:
+        """Whether fences are between writes of what loads read and those of what looks read.
 
         A load of a place that is known reads nothing of another such place. Not asked of what is
-        written only before a barrier that comes before the load.
+        written only before a barrier that comes before the loads.
         """
         where = {
             k: _place(i.operands[head in ("ld", "atom")], self.all_copies)
@@ -261,24 +263,17 @@ class _Accesses:
             if (head := access_head(i)) and is_strong(i.op)
         }
         numbers = {place for k, place in where.items() if k in looks}
+        read = {where[k] for k in loads}
         barriers = {k for k, i in enumerate(self.f.body) if i.op.startswith(("bar.", "barrier."))}
         writes = {k for k in where if access_head(self.f.body[k]) != "ld"}
-        first = {k for k in writes if at in self.after(k, ()) and at not in self.after(k, barriers)}
+        before = predecessors_of(self.f)
+        first = _reached(loads, (), before) - _reached(loads, barriers, before)
         signs = {k for k in writes - first if where[k] in numbers}
-        data = {k for k in writes - first - signs if not _apart(where[k], where[at])}
-        return bool(signs) and all(
-            self.after(k, fences).isdisjoint(data if k in signs else signs) for k in signs | data
-        )
-
-    def after(self, start: int, stops: Container[int]) -> set[int]:
-        """The instructions that may run after one, up to and with the first of some."""
-        work, found = [start], set[int]()
-        while work:
-            at = work.pop()
-            new = set(successors_of(self.f, at)) - found if at not in stops else set[int]()
-            found |= new
-            work += new
-        return found
+        data = writes - first - signs
+        data = {k for k in data if not all(_apart(where[k], place) for place in read)}
+        then = [list(successors_of(self.f, k)) for k in range(len(self.f.body))]
+        after = [_reached(x, fences, dict(enumerate(then))) for x in (signs, data)]
+        return bool(signs) and after[0].isdisjoint(data) and after[1].isdisjoint(signs)
 
     def takes(self, i: Instruction, made: Container[str]) -> bool:
         """Whether an atomic or printf gets a value; a swap compares it with the present one."""
@@ -320,6 +315,19 @@ def _place(operand: str, copies: Mapping[str, str]) -> str:
             break
         base = copies[base]
     return base + plus + add
+
+
+def _reached(
+    starts: Iterable[int], stops: Container[int], then: Mapping[int, Sequence[int]]
+) -> set[int]:
+    """The instructions reached from some, up to and with the first of others."""
+    work, found = [*starts], set[int]()
+    while work:
+        at = work.pop()
+        new = set(then.get(at, ())) - found if at not in stops else set[int]()
+        found |= new
+        work += new
+    return found
 
 
 def _apart(a: str, b: str) -> bool:
