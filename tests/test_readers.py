@@ -41,7 +41,7 @@ from grader.reports.problems import gcc_lines, github_lines, problems
 from grader.reports.revisions import Revision, compare_revisions
 from grader.reports.text import grade_report, render
 from grader.simulator import exchange
-from grader.simulator.diagnose import local_places, race_messages, two_steps
+from grader.simulator.diagnose import copies, local_places, race_messages, two_steps
 from grader.simulator.ptx.model import PtxError, function_name, plain_name
 from grader.simulator.ptx.parser import parse
 from grader.submissions.containers import (
@@ -159,6 +159,8 @@ MESSAGE_READERS: dict[str, Reader] = {
     ],
     "simulator/diagnose/two_steps.py:_elements": lambda t: two_steps._elements(t, "a"),
     "simulator/diagnose/race_messages.py:_LIBRARY": race_messages._LIBRARY.search,
+    "simulator/diagnose/copies.py:_COPY_CALL": copies._COPY_CALL.search,
+    "simulator/diagnose/local_places.py:_NAME": local_places._NAME.findall,
     "simulator/diagnose/local_places.py:_ADDRESS": lambda t: local_places._ADDRESS.match(f"[{t}"),
     "simulator/ptx/model.py:plain_name": lambda text: plain_name(f"_Z{text}"),
     "simulator/ptx/model.py:function_name": lambda text: function_name(f"_ZN{text}"),

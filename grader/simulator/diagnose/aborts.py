@@ -60,7 +60,7 @@ _AT_MBARRIER, _AWAITED, ALL_ARRIVED, _BYTES_MISSING = 1, 2, 4, 1 << 31
 """In the flags and in `extra` of a STANDSTILL or LIMIT report: see core/watch/faults.c."""
 
 
-def _endless_wait(r: Report) -> Finding:
+def _endless_wait(r: Report, line: str) -> Finding:
     """The finding of a wait for a phase of an mbarrier that did not end; proven or not."""
     name = f"`{r.target.name}`" if r.target.name else "an mbarrier"
     if r.extra & _BYTES_MISSING:
@@ -99,8 +99,24 @@ def _endless_wait(r: Report) -> Finding:
         f"{proven if r.kind == c.STANDSTILL else limit}: {state}",
         space="shared",
         variable=r.target.name,
-        hint=fix,
+        hint=pipeline_hint(line) or fix,
     )
+
+
+def pipeline_hint(line: str) -> str:
+    """The fix of a wait of `cuda::pipeline` that never ends, by its line's text; else empty."""
+    if "producer_acquire" in line:
+        return (
+            "producer_acquire() waits until every consumer has released the stage. Let each thread "
+            "that consumes call consumer_release() once for each consumer_wait()."
+        )
+    if "consumer_wait" in line:
+        return (
+            "consumer_wait() waits until every producer has committed the stage. Let each thread "
+            "that produces call producer_acquire() and producer_commit() once for each stage, and "
+            "not wait for more stages than are committed."
+        )
+    return ""
 
 
 def awaits_value(r: Report) -> bool:
@@ -146,15 +162,32 @@ def _standstill(r: Report, writers: Sequence[int] | None) -> Finding:
     )
 
 
-def abort_finding(r: Report, writers: Sequence[int] | None = None) -> Finding:
+def _ended_wait(r: Report) -> Finding:
+    """The finding of a limit that ended a loop which may wait for a value."""
+    what, hint = _TIMEOUTS[r.kind, 0]
+    if not r.target.element or r.line != r.line2:
+        return Finding("timeout", "error", what, hint=hint)
+    value = r.bytes - (1 << 32) if r.bytes >> 31 else r.bytes
+    return Finding(
+        "timeout",
+        "error",
+        f"{what}, which last read {r.target.space} `{r.target.element}`: {value}",
+        space=r.target.space,
+        variable=r.target.name,
+        hint=f"Check that another thread changes `{r.target.name}` so that the loop ends. {hint}",
+    )
+
+
+def abort_finding(r: Report, writers: Sequence[int] | None = None, statement: str = "") -> Finding:
     """The finding of what ended the launch early: a limit, an assertion or a trap.
 
     Args:
         r: the report.
         writers: of a value that is waited for, the lines that write it; None if not known.
+        statement: the text of its line.
     """
     if r.kind in (c.STANDSTILL, c.LIMIT) and r.flags & _AT_MBARRIER:
-        return _endless_wait(r)
+        return _endless_wait(r, statement)
     if awaits_value(r) and r.target.name == GRID_BARRIER:
         return Finding(
             "timeout",
@@ -167,6 +200,8 @@ def abort_finding(r: Report, writers: Sequence[int] | None = None) -> Finding:
         )
     if awaits_value(r) and (r.target.element or r.target.space == "local"):
         return _standstill(r, writers)
+    if r.kind in (c.LIMIT, c.TIMEOUT) and r.flags & _AWAITED:
+        return _ended_wait(r)
     if timeout := _TIMEOUTS.get((r.kind, r.extra)):
         return Finding("timeout", "error", timeout[0], hint=timeout[1])
     if r.kind == c.ASSERTION:

@@ -115,9 +115,12 @@ class Flow:
                 yield from self._arguments(callee, names.index(name))
         elif i.op.startswith("st."):
             stored = vector(i.operands[1])
-            loads = self.locals.loads_after(pc) if name in stored else ()
+            loads = self.locals.loads_after(pc) if name in stored else []
+            loads += self.locals.loads_elsewhere(pc) if name in stored else []
             yield from (
-                (owner, x, inner) for load in loads for x in targets(self.instruction(load))
+                (self.image.owner[load], x, inner)
+                for load in loads
+                for x in targets(self.instruction(load))
             )
         else:
             yield from ((owner, x, inner) for x in targets(i))
@@ -275,6 +278,7 @@ class Consequences:
                 _ends(r, other, text)
                 or _strays(r, other)
                 or _is_read_back(r, other)
+                or _is_copied_over(r, other)
                 or _skips_grid_barrier(r, other)
                 or _awaits(other, r)
                 or _holds_up(r, other)
@@ -359,6 +363,12 @@ def _is_read_back(stray: Report, read: Report) -> bool:
         return False
     a, b = stray.target, read.target
     return bool(a.name) and (a.space, a.name, a.offset) == (b.space, b.name, b.offset)
+
+
+def _is_copied_over(read: Report, r: Report) -> bool:
+    """Whether an access writes over a copy in flight that another one reads."""
+    both = read.kind == r.kind == c.RACE and read.has(IN_FLIGHT) and r.has(IN_FLIGHT)
+    return both and read.pc2 == r.pc2 and r.has(STORE) and not read.has(STORE)
 
 
 def _skips_grid_barrier(end: Report, race: Report) -> bool:

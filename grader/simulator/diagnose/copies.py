@@ -22,6 +22,7 @@ from grader.simulator.diagnose.races import (
 )
 
 _LIBRARY_COPY = re.compile(r"\bmemcpy_async\s*[<(]")
+_COPY_CALL = re.compile(r"(\bcuda\s*::\s*)?(?<![\w])memcpy_async\s*[<(]")
 _WHY_BITS = 3
 (
     _NO_WAIT,
@@ -41,12 +42,13 @@ def tracking_barrier(r: Report) -> int | None:
     return r.extra >> _WHY_BITS if tracked else None
 
 
-def wait_hint(r: Report, barrier: str, *, bulk: bool) -> str:
+def wait_hint(r: Report, barrier: str, statement: str, *, bulk: bool) -> str:
     """The fix of an access to the memory of a copy in flight.
 
     Args:
         r: the report; its partner is the copy.
         barrier: the variable that holds the mbarrier which completes it; empty without a name.
+        statement: the text of the copy's line.
         bulk: whether it is a bulk copy, which nothing else completes.
     """
     why, number = r.extra & ((1 << _WHY_BITS) - 1), r.extra >> _WHY_BITS
@@ -63,6 +65,8 @@ def wait_hint(r: Report, barrier: str, *, bulk: bool) -> str:
             "The wait covers committed copies only. Commit this copy (__pipeline_commit(), "
             f"producer_commit(), cp.async.commit_group) between line {copy} and the wait."
         )
+    if (library := _library_wait(statement, why, number, access)) is not None:
+        return library
     if why == _GROUP_LEFT:
         return (
             "The wait lets the newest groups of copies stay in flight, and this copy is in one of "
@@ -97,6 +101,23 @@ def wait_hint(r: Report, barrier: str, *, bulk: bool) -> str:
     return (
         "Wait for the copy with __pipeline_wait_prior or cp.async.wait_group, and then call "
         f"__syncthreads(), before line {access} accesses it."
+    )
+
+
+def _library_wait(text: str, why: int, number: int, access: int) -> str | None:
+    """The fix of a wait for groups, in the words of the library that the copy's line calls."""
+    if why not in (_NO_WAIT, _GROUP_LEFT) or not (call := _COPY_CALL.search(text)):
+        return None
+    if call[1]:  # cuda::
+        return (
+            "Call consumer_wait() of the pipeline once for each stage, before the stage is read, "
+            f"and consumer_release() after it: each call waits for the oldest stage. Line {access} "
+            "accesses a stage that no call has waited for."
+        )
+    wait = f"wait_prior<{number}>(group)" if why == _GROUP_LEFT and number else "wait(group)"
+    return (
+        f"Call cooperative_groups::{wait}, which waits for the copy and is a barrier of the group, "
+        f"before line {access} accesses it: sync() of the group alone does not wait for copies."
     )
 
 

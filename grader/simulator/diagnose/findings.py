@@ -43,7 +43,7 @@ from grader.simulator.diagnose.copies import (
     without_proxy_fence,
 )
 from grader.simulator.diagnose.kernel_code import kernel_code, signed_parameter_hint, tile_size_hint
-from grader.simulator.diagnose.library_calls import LIBRARY_FINDINGS, with_text_hint
+from grader.simulator.diagnose.library_calls import LIBRARY_FINDINGS, with_library_hint
 from grader.simulator.diagnose.mbarriers import (
     has_small_count,
     mbarrier_finding,
@@ -318,7 +318,6 @@ class Explainer:
         elif r.kind in (c.INVALID, c.UNINIT, c.STACK):
             in_loop = self.code.order.in_loop(r.pc)
             finding = memory_finding(r, in_loop=in_loop, sign_hint=self.sign_hint)
-            finding = with_text_hint(finding, self.image.instructions, r.pc)
         elif r.kind in BARRIER_KINDS:
             kernel, tree = self.launch.kernel, self.code.variables.tree
             returned = may_have_returned(r, kernel, tree)
@@ -326,10 +325,10 @@ class Explainer:
         else:
             called = self.code.calls.leading_to(r.pc2, self.code.lines) if r.line2 else ()
             placed = replace(r, line2=called[0].line if called else r.line2)
-            finding = abort_finding(
-                placed, self.code.writers(r, self.parameters) if awaits_value(r) else None
-            )
+            writers = self.code.writers(r, self.parameters) if awaits_value(r) else None
+            finding = abort_finding(placed, writers, self._text(r.line))
         calls, lines = self.code.calls, self.code.lines
+        finding = with_library_hint(finding, self.image.instructions, r.pc, lines)
         other = finding.other
         if other is not None:
             known = calls.leading_to(r.pc2, lines) if other.line == r.line2 else ()
@@ -368,7 +367,7 @@ class Explainer:
             barrier = tracking_barrier(r)
             name = self.shared(barrier).name if barrier is not None else ""
             bulk = self.image.ops[copy].startswith("cp.async.bulk")
-            return r, replace(finding, hint=wait_hint(r, name, bulk=bulk))
+            return r, replace(finding, hint=wait_hint(r, name, self._text(r.line2), bulk=bulk))
         if overwriting and gap is not None and not r.has(ACROSS_BLOCKS):
             return r, replace(finding, hint=overwriting_hint(r, replace(gap, both=False)))
         if hazard == "RAW" and gap is not None and self._op(r.pc2).startswith("cp.async"):

@@ -1,4 +1,4 @@
-"""The findings of what C's library asks of its callers: of `printf`, and of `memcpy`."""
+"""The findings of what libraries ask of their callers: C's, wmma's and CUB's."""
 
 from __future__ import annotations
 
@@ -14,19 +14,41 @@ from grader.simulator.ptx.model import Instruction
 _TYPES = {1: "an integer of 4 bytes", 2: "a value of 8 bytes", 3: "a floating-point number"}
 _LETTERS = {1: "`%d`, `%u` or `%c`", 2: "`%lld`, `%llu`, `%p` or `%s`", 3: "`%f`, `%e` or `%g`"}
 """By what an argument is: its name, and the conversions that read it."""
+_STORAGE = "TempStorage"
+"""The memory that the threads of a call of CUB share."""
 
 
-def with_text_hint(finding: Finding, instructions: Sequence[Instruction], pc: int) -> Finding:
-    """The finding of an invalid access, with another hint where `printf` reads a text."""
+def with_library_hint(
+    finding: Finding, instructions: Sequence[Instruction], pc: int, lines: Sequence[str]
+) -> Finding:
+    """The finding of an access, with the hint for the library's function that makes it.
+
+    Args:
+        finding: the finding.
+        instructions: those of the image.
+        pc: the instruction that makes the access.
+        lines: the lines of the source.
+    """
     i = instructions[pc] if pc < len(instructions) else None
-    if (
-        i is None
-        or not i.op.startswith("call")
-        or "vprintf" not in i.operands
-        or not finding.variable
-    ):
+    if i is None or finding.kind not in ("invalid-access", "uninitialized-read"):
         return finding
-    hint = "printf reads a text up to its first byte that is 0. Let the text end with one."
+    name, outside = finding.variable, finding.message.startswith("out-of-bounds")
+    if i.op.startswith("call") and "vprintf" in i.operands and name:
+        hint = "printf reads a text up to its first byte that is 0. Let the text end with one."
+    elif i.via.endswith("_matrix_sync") and outside:
+        hint = (
+            "Check the pointer and the leading dimension (ldm): the rows of the matrix, or its "
+            f"columns, begin ldm elements apart, and all of them must be in `{name}`."
+        )
+    elif i.via == "mma_sync" and finding.kind == "uninitialized-read":
+        hint = f"Fill or load `{name}` before: wmma::fill_fragment or wmma::load_matrix_sync."
+    elif i.via and outside and name and any(_STORAGE in x and name in x for x in lines):
+        hint = (
+            f"The type of `{name}` is for fewer threads than execute this call. Pass the number of "
+            "threads of the block, or of the logical warp, as the argument of the template."
+        )
+    else:
+        return finding
     return replace(finding, hint=hint)
 
 

@@ -1,13 +1,14 @@
-"""Which loads of a function may read from local memory what a store of it stores there.
+"""Which loads may read from local memory what a store stores there.
 
 A function's variables are in its frame, at `%SP`. An address is `%SP` and a number, or what is
-computed from such a sum: then any element of the variable. What other functions do with a pointer
-is not followed.
+computed from such a sum: then any element of the variable. A pointer to a variable is followed to
+the function that is called with it, and no further.
 """
 
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 
@@ -18,7 +19,11 @@ from grader.simulator.ptx.debug_info import LocalVariables
 from grader.simulator.ptx.model import Instruction
 
 _FRAME = re.compile(r"\[?%SPL?(?:\+(\d{1,6}))?\]?$")
+_PARAMETER = re.compile(r"_param_(\d{1,3})\b")
+_NAME = re.compile(r"[A-Za-z_$%][\w$%]*")
 _ADDRESS = re.compile(r"\[([%\w]{1,40})(?:\+(\d{1,6}))?\]$")
+
+_COMPUTES = ("add.", "sub.", "mov.", "cvta.", "mad.")
 
 Place = tuple[int, int | None]
 """The first byte of a variable, and that of a scalar in it; None for any part of it."""
@@ -35,6 +40,8 @@ class LocalPlaces:
     def __init__(self, image: Image, readers: Sequence[Mapping[str, Sequence[int]]]) -> None:
         self.image, self.readers = image, readers
         self.known: dict[int, dict[int, Place]] = {}
+        self.bases: dict[int, dict[str, int]] = {}
+        self.accesses: dict[int, dict[int, list[int]]] = {}
 
     def loads_after(self, store: int) -> list[int]:
         """The loads of a function that may read what a store of it stores in local memory."""
@@ -48,6 +55,67 @@ class LocalPlaces:
             if start == first and (own is None or part is None or own == part)
             if self.image.instructions[pc].op.startswith("ld.")
         ]
+
+    def loads_elsewhere(self, store: int) -> list[int]:
+        """The loads of another function that may read what a store stores in local memory.
+
+        One of the two functions has the variable, and calls the other one with its address.
+        """
+        owner, found = self.image.owner[store], list[int]()
+        through = [n for n, pcs in self._through(owner).items() if store in pcs]
+        place = self._places(owner).get(store)
+        for call, callee in self._calls:
+            caller = self.image.owner[call]
+            if callee == owner:
+                starts = {self._passed(call, n) for n in through} - {None}
+                found += [pc for pc, (start, _) in self._places(caller).items() if start in starts]
+            if caller == owner and place is not None:
+                for n, pcs in self._through(callee).items():
+                    found += pcs if self._passed(call, n) == place[0] else ()
+        return [pc for pc in found if self.image.instructions[pc].op.startswith("ld.")]
+
+    @cached_property
+    def _calls(self) -> list[tuple[int, int]]:
+        """The direct calls, each with the number of the function."""
+        number = {f.name: k for k, f in enumerate(self.image.functions)}
+        calls = ((pc, i) for pc, i in enumerate(self.image.instructions) if i.op[:4] == "call")
+        named = ((pc, number.get(x)) for pc, i in calls for x in i.operands[:2])
+        return [(pc, callee) for pc, callee in named if callee is not None]
+
+    def _through(self, owner: int) -> dict[int, list[int]]:
+        """By parameter, the accesses of a function at addresses that are computed from it."""
+        if owner not in self.accesses:
+            found = defaultdict[int, list[int]](list)
+            for name, pcs in self.readers[owner].items():
+                if (m := _PARAMETER.search(name)) is not None:
+                    work = [x for pc in pcs for x in targets(self.image.instructions[pc])]
+                    found[int(m[1])] += self._accesses_at(owner, work)
+            self.accesses[owner] = dict(found)
+        return self.accesses[owner]
+
+    def _accesses_at(self, owner: int, work: list[str]) -> list[int]:
+        found = []
+        for name in work:
+            for pc in self.readers[owner].get(name, ()):
+                i = self.image.instructions[pc]
+                if any((m := _ADDRESS.match(x)) and m[1] == name for x in i.operands):
+                    found.append(pc)
+                elif i.op.startswith(_COMPUTES):
+                    work += [x for x in targets(i) if x not in work]
+        return found
+
+    def _passed(self, call: int, number: int) -> int | None:
+        """The first byte of the caller's variable whose address a call passes; None for others."""
+        owner, i = self.image.owner[call], self.image.instructions[call]
+        names = _NAME.findall(i.operands[-1])
+        self._places(owner)
+        for pc in range(call - 1, -1, -1):
+            if number >= len(names) or self.image.owner[pc] != owner:
+                return None
+            before = self.image.instructions[pc]
+            if before.op.startswith("st.param") and names[number] in before.operands[0]:
+                return self.bases.get(owner, {}).get(before.operands[1].strip("{}"))
+        return None
 
     @cached_property
     def _variables(self) -> LocalVariables:
@@ -76,10 +144,11 @@ class LocalPlaces:
                 i = self.image.instructions[pc]
                 if any((m := _ADDRESS.match(x)) and m[1] == name for x in i.operands):
                     places.setdefault(pc, (bases[name], None))
-                elif i.op.startswith(("add.", "sub.", "mov.", "cvta.", "mad.")):
+                elif i.op.startswith(_COMPUTES):
                     new = [x for x in targets(i) if x not in bases]
                     bases |= dict.fromkeys(new, bases[name])
                     work += new
+        self.bases[owner] = bases
         return places
 
     def _start(self, owner: int, offset: int) -> int:

@@ -119,28 +119,39 @@ static void add_mbarrier(const Warp *w, Report *r) {
   r->extra = missing ? missing : BYTES_MISSING;
 }
 
-/* The value that a loop waits to change when all threads stand still: its size, and in `extra` the value. */
+/* The value that a loop waits to change when all threads stand still, or that it read last when a limit ends it: its
+ * size, and in `extra` the value; in `size` at a limit. */
 enum { AWAITED = 2, RECENT = 1 << 12 };
 static void add_awaited(const Warp *w, Report *r) {
   const Insn *i = w->strong;
   u64 address = without_owner(w->strong_at);
   Region at = region_of(w, i->space, address);
   u64 offset = address - at.base;
-  if ((at.space != SHARED && at.space != GLOBAL && at.space != LOCAL) || at.size < 4 || i->size != 4) return;
-  if (offset > at.size - 4) return;
+  u32 bytes = i->size, lane = w->mask ? first_lane(w->mask) : 0;
+  s64 value = 0;
+  if ((at.space != SHARED && at.space != GLOBAL && at.space != LOCAL) || (bytes != 4 && bytes != 8)) return;
+  if (at.size < bytes || offset > at.size - bytes) return;
+  memcpy(&value, lane_data(w, &at, lane) + offset, bytes);
+  if (bytes == 8 && value != (s32)value) return; /* the report has no room for it */
   r->flags = AWAITED;
   r->space = at.space;
   r->buffer = at.space == GLOBAL ? (u32)(at.buffer - w->launch->buffer) : 0;
   r->address = offset - (at.space == LOCAL ? w->frame[w->top].local : 0);
   r->size = 4;
-  memcpy(&r->extra, lane_data(w, &at, w->mask ? first_lane(w->mask) : 0) + offset, 4);
+  r->extra = (u32)value;
 }
 
 static void report_fault(Warp *w, u32 kind, u32 pc, u32 extra) {
   Report r = {.kind = kind, .pc = pc, .block = w->cta->number, .extra = extra,
               .thread = thread_of(w, w->mask ? first_lane(w->mask) : 0), .count = 1};
+  bool recent = w->strong && w->steps - w->strong_steps < RECENT, ended = (kind == LIMIT || kind == TIMEOUT) && !extra;
   if ((kind == STANDSTILL || kind == LIMIT) && w->tested) add_mbarrier(w, &r);
-  else if (kind == STANDSTILL && w->strong && w->steps - w->strong_steps < RECENT) add_awaited(w, &r);
+  else if (recent && (kind == STANDSTILL || (ended && w->strong->space != LOCAL))) add_awaited(w, &r);
+  if (ended && r.flags == AWAITED) {
+    r.pc2 = w->strong->pc;
+    r.size = r.extra;
+    r.extra = extra; /* 0 says that no loop is proven endless */
+  }
   report(w->worker, r);
 }
 
