@@ -13,9 +13,10 @@ import pytest
 from grader.cli.app import run as command
 from grader.cli.doctor import diagnose
 from grader.compile.source import compile_source
-from grader.gpu.tools import run_sanitizer
+from grader.gpu.tools import run_profiler, run_sanitizer
 from grader.grading.run import build_for, run_all
 from grader.launch import Array, Launch
+from grader.simulator.counters import COPY_SECTORS
 
 pytestmark = pytest.mark.gpu
 
@@ -114,6 +115,39 @@ def test_run_with_both_tools(tmp_path: Path) -> None:
     told = json.loads((tmp_path / "o.json").read_text())
     assert any("compute-sanitizer racecheck" in f["message"] for f in told["findings"])
     assert told["profile"]["smsp__sass_inst_executed_op_shared_ld.sum"] == {"sim": 2, "ncu": 2}
+
+
+COUNTED = """\
+#include <cuda_pipeline.h>
+extern "C" __global__ void k(const float* in, float* out)
+{
+    __shared__ float s[64];
+    __shared__ double d[2];
+    __shared__ int n;
+    if (threadIdx.x < 2)
+        d[threadIdx.x] = in[threadIdx.x];
+    if (threadIdx.x == 0)
+        n = 0;
+    __pipeline_memcpy_async(s + threadIdx.x, in + threadIdx.x, 4);
+    __pipeline_commit();
+    __pipeline_wait_prior(0);
+    __syncthreads();
+    int before = atomicAdd(&n, 1);
+    atomicExch(out + threadIdx.x, (float)(d[0] * d[1] + s[63 - threadIdx.x]) + (before < 0));
+}
+"""
+
+
+@pytest.mark.alone
+def test_nsight_compute_has_every_counter_of_ours(row: Any) -> None:
+    program = compile_source(COUNTED.encode(), "k.cu")
+    (trace,) = run_all(program, [launch()])
+    assert not trace.errors
+    ours = {n: v for n, v in trace.counters.items() if not n.startswith("ptx__")}
+    theirs = run_profiler(program, launch(), ours).counters
+    row(f"{len(ours)} counters")
+    assert COPY_SECTORS in ours and set(theirs) == set(ours)
+    assert theirs[COPY_SECTORS] == ours[COPY_SECTORS] == 8
 
 
 @pytest.mark.alone

@@ -3,7 +3,8 @@
 Programs load ahead of the condition that discards the value: a merge reads one key behind the last.
 The first write to a bit field reads its undefined neighbors, and the copy of a struct reads its
 padding. The loads of both are followed: what they load is defined bit by bit, is merged by masks
-and copied by stores, and only a use of an undefined bit is a mistake.
+and copied by stores, and only a use of an undefined bit is a mistake. So is the old value of an
+exchange: programs store by an exchange, and ignore what was there.
 """
 
 from __future__ import annotations
@@ -21,8 +22,16 @@ from grader.simulator.decode.dataflow import (
     sources,
     targets,
 )
-from grader.simulator.decode.instructions import types_of
-from grader.simulator.decode.memory import CONST, LOCAL, PARAM, is_strong, space_of
+from grader.simulator.decode.instructions import Insn, types_of
+from grader.simulator.decode.memory import (
+    CONST,
+    FOLLOWED,
+    FOLLOWS_OLD,
+    LOCAL,
+    PARAM,
+    is_strong,
+    space_of,
+)
 from grader.simulator.decode.operands import address_or_none, vector
 from grader.simulator.ptx.model import TYPE_BYTES, Function, Instruction
 
@@ -123,6 +132,7 @@ def moving_loads(f: Function) -> tuple[frozenset[int], frozenset[int], frozenset
             followed.add(id(i))
         elif any(map(variables.by_pointer, stores)):
             by_pointer.add(id(i))
+    followed.update(id(i) for i in f.body if is_exchange(i))
     copied: set[int] = set()
     loops = _copying_loops(f) if groups else frozenset()
     for key, members in groups.items():
@@ -133,6 +143,20 @@ def moving_loads(f: Function) -> tuple[frozenset[int], frozenset[int], frozenset
     by_pointer -= followed
     followed |= by_pointer
     return frozenset(followed), frozenset(copied - followed), frozenset(by_pointer)
+
+
+def is_exchange(i: Instruction) -> bool:
+    """Whether an instruction exchanges the value of a place for another one."""
+    parts = i.op.split(".")
+    return parts[0] == "atom" and "exch" in parts and len(i.operands) == 3
+
+
+def mark_followed(insn: Insn, is_followed: bool) -> None:
+    """Let the core find out at its use whether what an instruction reads has a value."""
+    if insn.exec.startswith("ld"):
+        insn.flag |= FOLLOWED * is_followed
+    elif insn.exec == "atom":
+        insn.e |= FOLLOWS_OLD * is_followed
 
 
 def _chooses(i: Instruction, written: Mapping[str, int]) -> bool:

@@ -35,6 +35,7 @@ from grader.simulator.decode.followed import (
     TABLES,
     copy_groups,
     held_in_part,
+    mark_followed,
     masks_bits,
     may_hold,
     moving,
@@ -42,7 +43,7 @@ from grader.simulator.decode.followed import (
 )
 from grader.simulator.decode.instructions import Insn, make_insn, types_of
 from grader.simulator.decode.lifetimes import marked
-from grader.simulator.decode.memory import FOLLOWED, GENERIC, LOCAL, PARAM, base_of, space_of
+from grader.simulator.decode.memory import GENERIC, LOCAL, PARAM, base_of, space_of
 from grader.simulator.decode.numbering import access_checks, address_made
 from grader.simulator.decode.operands import OperandError, Operands, address, vector
 from grader.simulator.decode.printed import printed_stores
@@ -180,8 +181,7 @@ class Shadows:
         for insn in insns:
             if (place := own.displacements.get(id(i))) is not None:
                 insn.b = self.o.source(str(place), 8)
-            if id(i) in self.followed and insn.exec.startswith("ld"):
-                insn.flag |= FOLLOWED
+            mark_followed(insn, id(i) in self.followed)
             if insn.exec == "call_vprintf" and (known := own.printed.get(id(i))) is not None:
                 insn.imm, insn.flag = known, 1
         if (made := own.made.get(id(i))) is not None:
@@ -338,7 +338,7 @@ class Shadows:
         """The shadow instructions of a load from local memory, or a store to it."""
         parts = i.op.split(".")
         load = parts[0] != "st"
-        values, where = i.operands if load else i.operands[::-1]
+        values, where = i.operands[:2] if load else i.operands[::-1]
         base, _ = address(where)
         a, add, mode = base_of(self.o, where, space_of(parts))
         size = TYPE_BYTES[parts[-1]]

@@ -27,7 +27,7 @@ from grader.simulator.core.run import Limits, Machine, Raw
 from grader.simulator.decode.blocks import reachable, successors
 from grader.simulator.decode.control_flow import BARRIER, ORDERS, WARPSYNC
 from grader.simulator.decode.dataflow import sources, targets
-from grader.simulator.decode.followed import cuts_bytes
+from grader.simulator.decode.followed import cuts_bytes, is_exchange
 from grader.simulator.decode.module import Image
 from grader.simulator.decode.operands import vector
 from grader.simulator.diagnose.branching import block_of
@@ -113,7 +113,9 @@ class Confirmation:
             found = []
         ops = self.image.ops
         parts = {pc: ops[pc].split(".") for pc in found if pc < len(ops)}
-        return [pc for pc, p in parts.items() if p[0] in _LOADS and STRONG_READS.isdisjoint(p)]
+        is_load = {pc for pc, p in parts.items() if p[0] in _LOADS and STRONG_READS.isdisjoint(p)}
+        exchanges = {pc for pc in parts if is_exchange(self.image.instructions[pc])}
+        return [pc for pc in parts if pc in is_load or (r.kind == c.UNINIT and pc in exchanges)]
 
     def is_discardable(self, pc: int, *, copied: bool = False) -> bool:
         """Whether the value of a load may have no effect; `copied`: other than to be stored."""

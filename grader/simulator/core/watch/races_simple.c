@@ -137,6 +137,7 @@ u32 take_writes(Warp *w, const Insn *i, Buffer *b, const u32 *offset, u32 bytes,
 u32 take_updates(Warp *w, const Insn *i, Buffer *b, const u32 *offset, u32 bytes, u32 lanes) {
   const Order *o = order_of(w->cta);
   if (o->far || o->visited || i->flag & RELEASE) return lanes;
-  return b ? take_global(w, i, b, offset, bytes, lanes, UPDATES, true)
-           : take_shared(w, i, offset, bytes, lanes, UPDATES, true);
+  bool reads = needs_old_value(i);
+  return b ? take_global(w, i, b, offset, bytes, lanes, UPDATES, reads)
+           : take_shared(w, i, offset, bytes, lanes, UPDATES, reads);
 }

@@ -7,6 +7,7 @@
 #include "machine/memory.h"
 
 enum Op { ADD, MIN, MAX, INC, DEC, EXCH, CAS, AND, OR, XOR };
+enum { FOLLOWS_OLD = 2 };
 enum Type { UNSIGNED, SIGNED, FLOAT, BRAIN, PAIR, BRAIN_PAIR };
 
 static u64 extend(u64 x, u32 bytes) {
@@ -44,7 +45,8 @@ static u64 updated(u32 op, u32 type, u32 bytes, u64 old, u64 b, u64 c) {
   }
 }
 
-/* mode holds the address width; imm the displacement; `e` is op | type << 8 | elements << 12 | returns << 16.
+/* mode holds the address width; imm the displacement; `e` is op | type << 8 | elements << 12 | returns << 16, where
+ * 2 is set of an exchange whose old value is followed to its use.
  * The first atomic of a vector has the number of its elements, by which the address is aligned. */
 void ptx_atom(Warp *w, const Insn *i) {
   u32 whole = w->mask, offset[LANES], op = i->e & 255, type = i->e >> 8 & 15, bytes = i->size;
@@ -118,6 +120,8 @@ bool draws_ticket(const Insn *i) {
   u32 op = i->e & 255;
   return i->e >> 16 && (op == ADD || op == INC || op == DEC) && !(i->flag & (WAITING | ACQUIRE | RELEASE));
 }
+
+bool needs_old_value(const Insn *i) { return (i->e & 255) != EXCH || !(i->e >> 16 & FOLLOWS_OLD); }
 
 /* flag: SCOPE_CTA, FENCE_SC. */
 void ptx_fence(Warp *w, const Insn *i) { announce_fence(w, i->flag); }

@@ -1,0 +1,6 @@
+// launch: {"kernel": "k", "grid": [1, 1, 1], "block": [64, 1, 1], "shared": 0, "args": [["uint64", 64], ["uint64", 64, "out"]]}
+// expect: uninitialized-read error line 5 variable out
+extern "C" __global__ void k(const unsigned long long *in, unsigned long long *out) {
+  int t = threadIdx.x;
+  if (atomicExch(&out[t], in[t]) == in[t]) out[t] = 0;
+}

@@ -1,0 +1,13 @@
+// launch: {"kernel": "k", "grid": [1, 1, 1], "block": [64, 1, 1], "shared": 0, "args": [["int32", 64], ["int32", 64, "out"]]}
+// expect: clean
+__device__ int put(int *place, int value) {
+  return atomicExch(place, value);
+}
+extern "C" __global__ void k(const int *in, int *out) {
+  __shared__ int head;
+  int t = threadIdx.x, before = 0;
+  if (t == 0) put(&head, in[0]);
+  __syncthreads();
+  if (t == 1) before = put(&head, in[1]);
+  out[t] = before + in[t];
+}
