@@ -108,7 +108,9 @@ def shadowed_loads(f: Function, *, follows: bool, words: bool, library: bool) ->
     if words:
         followed, copied, by_pointer = followed | copied, frozenset(), frozenset()
     if library:
-        copied |= library_accesses(f, "ld") - followed
+        own = library_accesses(f, "ld")
+        followed |= own & copied
+        copied = (copied | own) - followed
     return Loads(followed, copied, by_pointer)
 
 

@@ -231,9 +231,9 @@ class Shadows:
         if id(i) in self.printed:
             yield from map(self.check, filter(self.at.__contains__, values))
         elif space == PARAM:
-            for v, p in pieces(i):
-                if v in self.at and p in self.used_arguments:
-                    yield self.check(v, _IN_PART, p[2])
+            own = not (self.computing and (i.library or self.library))
+            given = [x for x in pieces(i) if own and x[0] in self.at]
+            yield from (self.check(v, _IN_PART, p[2]) for v, p in given if p in self.used_arguments)
         elif space != LOCAL:
             yield from self.stored(i, self.copies.get(id(i), values), space)
 
@@ -272,11 +272,11 @@ class Shadows:
         if head == "selp":
             a, b, p = i.operands[1:4]
             a, b, p = (b, a, p.lstrip("! ")) if p.startswith("!") else (a, b, p)
-            chosen = [self.check(p)] if p in self.at else []
-            at = self.o.condition(p)
-            return chosen + [
-                Insn("shadow_select", self.at[d], self.of(a), self.of(b), at) for d in written
-            ]
+            at, to = self.o.condition(p), [self.at[d] for d in written]
+            insns = [Insn("shadow_select", d, self.of(a), self.of(b), at) for d in to]
+            if p in self.at and self.computing:
+                return insns + computed(i, to, [*to, self.at[p]], self.number[p], 0)
+            return [self.check(p), *insns] if p in self.at else insns
         if head == "shfl":
             return self.shuffled(i, written)
         if masks_bits(i) or head in ("cvt", "and"):

@@ -377,8 +377,16 @@ void ptx_shadow_give(Warp *w, const Insn *i) {
 }
 void ptx_shadow_take(Warp *w, const Insn *i) {
   u32 at = w->frame[w->top].params + (u32)i->imm;
-  u32 from = 0, whose = w->frame[w->top].params + i->b;
+  u32 from = 0, whose = w->frame[w->top].params + i->b, missing = at % PARAM_WORD || i->size % PARAM_WORD;
   u64 have[LANES] = {0};
+  for (u32 k = 0; !missing && k < i->size; k += PARAM_WORD) {
+    const u32 *p = param_words(w, at + k);
+    EACH_LANE { missing |= p[l] & w->lane[l]; }
+  }
+  if (!missing) {
+    *DST(u32, i->d) |= w->mask;
+    return;
+  }
   for (u32 m = w->mask; m; m &= m - 1) {
     u32 l = first_lane(m);
     have[l] = ~get_param(w, l, at, i->size) | ~mask_of(i->size);
@@ -452,9 +460,13 @@ void ptx_shadow_compute(Warp *w, const Insn *i) {
   u32 part[4] = {i->a, i->b, i->c, i->e}, whole = FULL, from = 0, m = present(w, i);
   for (u32 k = 0; k < 4; k++) whole &= *SRC(u32, part[k]);
   u32 missing = m & ~whole;
-  if (i->count && missing) whole &= ~(missing = m);
-  for (u32 k = 0; missing && k < 4 && !from; k++) from = missing & ~*SRC(u32, part[k]) ? origin(w, part[k]) : 0;
-  if (missing && !(from & FROM_MEMORY)) {
+  if (!missing) {
+    *DST(u32, i->d) |= m;
+    return;
+  }
+  if (i->count) whole &= ~(missing = m);
+  for (u32 k = 0; k < 4 && !from; k++) from = missing & ~*SRC(u32, part[k]) ? origin(w, part[k]) : 0;
+  if (!(from & FROM_MEMORY)) {
     Insn use = *i;
     use.b = i->size;
     bool library = in_library(w, i), own = from & OF_LIBRARY || (!from && i->flag & 4);

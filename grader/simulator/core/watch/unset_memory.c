@@ -189,12 +189,14 @@ u32 left_by(Warp *w, const Insn *i, u32 from, u32 lanes) {
 enum { COPIES = 2, CHECKED = 8 };
 void ptx_shadow_stored(Warp *w, const Insn *i) {
   u32 unset = w->mask & ~*SRC(u32, i->d), from = origin(w, i->d), used = 0;
+  if (!unset && !undefined_of(w)->any) return;
   if (w->cta->representative && unset) disprove(w->worker);
   bool library = unset && in_library(w, i), own = from & OF_LIBRARY || (!from && i->flag & 4);
   if (library && !(from & (FROM_MEMORY | OF_ELEMENT)) && (own || from & HANDED)) used = unset;
   u32 kept = unset & ~used && !(i->flag & CHECKED) ? left_by(w, i, from, unset) : 0;
   bool copies = i->flag & COPIES;
-  u32 nothing = unset & ~touched(w, i->d, i->size), lacking = copies ? nothing : unset;
+  u32 nothing = unset & ~touched(w, i->d, i->size);
+  u32 lacking = copies && !(from & FROM_MEMORY && was_left(w, from)) ? nothing : unset;
   for (u32 left = undefined_of(w)->any ? w->mask : unset; left; left &= left - 1) {
     Region r;
     u32 offset, l = first_lane(left);

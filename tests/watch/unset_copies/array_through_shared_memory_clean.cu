@@ -1,0 +1,12 @@
+// launch: {"kernel": "k", "grid": [1, 1, 1], "block": [64, 1, 1], "args": [["int32", 64], ["int32", 64, "out"], 5]}
+// expect: clean
+#include <cuda/std/array>
+extern "C" __global__ void k(const int *in, int *out, int n) {
+    __shared__ cuda::std::array<int, 4> t[64];
+    int i = threadIdx.x;
+    cuda::std::array<int, 4> a;
+    a[0] = in[i]; if (i < n) a[1] = 1;
+    t[i] = a; __syncthreads();
+    auto b = t[63 - i];
+    out[i] = b[0] + (63 - i < n ? b[1] : 0);
+}
