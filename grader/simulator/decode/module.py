@@ -38,7 +38,6 @@ from grader.simulator.decode.control_flow import (
     warp_sync,
 )
 from grader.simulator.decode.crossings import Use, use_of, with_crossings
-from grader.simulator.decode.followed import drop_dead_elements
 from grader.simulator.decode.instructions import (
     CLUSTERS,
     Insn,
@@ -65,7 +64,7 @@ from grader.simulator.decode.peephole import (
     written_once,
 )
 from grader.simulator.decode.shadow import Shadows, make_shadows
-from grader.simulator.decode.stack import local_variables, subscripts_of
+from grader.simulator.decode.stack import drop_dead_elements, local_variables, subscripts_of
 from grader.simulator.decode.updates import SYNC_SHIFT, USED_SHIFT, WRITES, memory_roles
 from grader.simulator.ptx.debug_info import LocalVariables
 from grader.simulator.ptx.model import Function, Instruction, Location, Module, PtxError, TooLarge

@@ -1,4 +1,4 @@
-"""What is known of a function's stack frame: its variables, and subscripts outside their arrays."""
+"""What is known of a function's stack frame: its variables, what is read there, wrong subscripts."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from functools import lru_cache
 from math import prod
 
 from grader.compile.program import Subscript
-from grader.simulator.decode.dataflow import targets
+from grader.simulator.decode.dataflow import sources, targets
 from grader.simulator.decode.indexing import Statics
 from grader.simulator.decode.instructions import Insn
 from grader.simulator.decode.memory import PARAM, space_of
@@ -101,3 +101,58 @@ def subscript_checks(i: Instruction, subscripts: Sequence[Subscript]) -> Iterato
     store = i.op.startswith("st")
     size = TYPE_BYTES[i.op.split(".")[-1]] * len(vector(i.operands[1 - store]))
     yield Insn("shadow_subscript", size=size, flag=STORE * store)
+
+
+def drop_dead_elements(f: Function) -> None:
+    """Mark what vector loads load and no instruction reads as unused.
+
+    `-G` code copies a whole vector to the stack frame: elements that nothing loads there are not
+    read either.
+    """
+    vectors = [i for i in f.body if i.used is None and _loads_vector(i)]
+    if not vectors:
+        return
+    dead = _unread_in_frame(f)
+    read = {name for i in f.body if id(i) not in dead for name in sources(i)}
+    read |= {name for i in f.body if id(i) in dead for name in dead[id(i)]}
+    for i in vectors:
+        size = TYPE_BYTES.get(i.op.split(".")[-1], 0)
+        alive = [name in read for name in vector(i.operands[0])]
+        if not all(alive) and any(alive):
+            whole = (1 << size) - 1
+            i.used = sum(whole << k * size for k, lives in enumerate(alive) if lives)
+
+
+def _loads_vector(i: Instruction) -> bool:
+    return i.op.startswith("ld.") and "".join(i.operands[:1]).startswith("{")
+
+
+def _unread_in_frame(f: Function) -> dict[int, list[str]]:
+    """By id, the stores to the stack frame, with what they store that the function may load again.
+
+    Empty where an address in the frame is used otherwise than by loads and stores.
+    """
+    loaded: list[tuple[int, int]] = []
+    stores: list[tuple[Instruction, int, int]] = []
+    for i in f.body:
+        parts = i.op.split(".")
+        if not any("%SP" in x for x in i.operands):
+            continue
+        base, at = address_or_none(i.operands[parts[0] != "st"] if len(i.operands) == 2 else "")
+        if base not in ("%SP", "%SPL") or parts[0] not in ("ld", "st"):
+            if parts[0] in ("mov", "cvta") and i.operands[0] in ("%SP", "%SPL"):
+                continue
+            return {}
+        size = TYPE_BYTES.get(parts[-1], 8)
+        if parts[0] == "st":
+            stores.append((i, at, size))
+        else:
+            loaded.append((at, at + size * len(vector(i.operands[0]))))
+    return {
+        id(i): [
+            name
+            for k, name in enumerate(vector(i.operands[1]))
+            if any(a < at + (k + 1) * size and at + k * size < b for a, b in loaded)
+        ]
+        for i, at, size in stores
+    }
