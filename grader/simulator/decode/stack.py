@@ -1,4 +1,4 @@
-"""What is known of a function's stack frame: its variables, what is read there, wrong subscripts."""
+"""What is known of a function's stack frame: its variables, what is read there, subscripts."""
 
 from __future__ import annotations
 
