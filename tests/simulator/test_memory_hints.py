@@ -184,7 +184,7 @@ def test_signed_parameter_hint(type_: str, dtype: str, largest: int, reported: b
 ALONE = {
     "invalid/local_before_the_first": "read of 4 bytes at `a[-1]`, 4 bytes before local `a`",
     "invalid/local_unsigned_index": "read of 4 bytes at `a[4294967295]`",
-    "invalid/shared_unsigned_index": "read of 4 bytes at `s[4294967295]`",
+    "invalid/shared_unsigned_index": "The index is -1 in an unsigned type",
     "invalid/constant_written": "write to `table` (32 elements of 4 bytes), which is constant",
     "matrix/rows_too_far_apart": "Check the pointer and the leading dimension (ldm)",
     "invalid/reduction_of_a_smaller_block": "Pass the number of threads of the block,",

@@ -68,6 +68,7 @@ HINTS = {
     "down_sweep_of_a_warp": ("s", "RAW", "Put __syncwarp() after line 16, before the next iter"),
     "odd_even_pairs": ("s", "RAW", "Put __syncwarp() after line 15, before the next iteration of"),
     "async_copy_without_barrier": ("s", "RAW", "after the wait for the copy of line 7 and before"),
+    "flag_cleared_while_others_test_it": ("changed", "WAR", "at the start of the body of the loop"),
     "halo_without_barrier": ("line", "RAW", "Put __syncthreads() between line 10 and line 12."),
     "place_read_then_counted": ("n", "WAR", "Use the value that the atomic of line 8 returns"),
     "swap_of_a_plain_read_once": ("sum", "WAR", "until it returns the value that you passed"),

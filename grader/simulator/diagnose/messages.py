@@ -33,6 +33,8 @@ from grader.simulator.diagnose.races import (
 )
 from grader.simulator.ptx.debug_info import PADDING
 
+_MOST_NEGATIVE = 1 << 20
+"""An index that is further below 0 is no small difference of unsigned numbers."""
 _NULL_PAGE = 4096
 """Bytes: an address below this is an element of a null pointer."""
 
@@ -312,8 +314,20 @@ def _invalid(r: Report, own: str, in_loop: bool, sign_hint: str) -> tuple[str, s
     bounds = "Compare the index with the size before this line."
     bounds += " Check the bounds of the loop." if in_loop else ""
     bounds += f" {sign_hint}" if sign_hint and t.offset < 0 else ""
+    bounds += _wrapped(t.offset // max(r.bytes, 1))
     what = f"out-of-bounds {own} of {bytes_} at `{t.element}`, {where} {t.space} {whole}"
     return what, t.size_hint or bounds
+
+
+def _wrapped(index: int) -> str:
+    """What makes an index huge that is a negative number of 32 bits; empty for any other."""
+    negative = index - (1 << 32)
+    if not -_MOST_NEGATIVE <= negative < 0:
+        return ""
+    return (
+        f" The index is {negative} in an unsigned type, which has no negative numbers: use a "
+        "signed type, or compare before you subtract."
+    )
 
 
 def _known_outside(r: Report, own: str) -> tuple[str, str]:

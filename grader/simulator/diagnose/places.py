@@ -59,6 +59,7 @@ class Gap:
         within: the same of the second line and the first, of one that is `both`.
         block: the number of that innermost block in the syntax tree; -1 if there is none.
         inner: of a `condition`, whether only some threads come to it.
+        head: of one not `forward`, whether the first line is the condition of the loop.
     """
 
     first: int
@@ -72,6 +73,7 @@ class Gap:
     within: tuple[int, int] = (0, 0)
     block: int = -1
     inner: bool = False
+    head: bool = False
 
 
 class Branches:
@@ -95,6 +97,7 @@ class Branches:
         within = _statements(b, a)[:2] if gap.both else (0, 0)
         behind, before, block = _statements(a, b, name if back else None)
         gap = replace(gap, apart=(behind, before), within=within, block=block)
+        gap = replace(gap, head=back and not gap.both and _is_in_the_condition(a, b))
         if gap.named:
             return gap
         loops = [node for node, _ in _upward(pairs[0][0]) if node.kind in _LOOPS]
@@ -230,6 +233,15 @@ def _statements(first: Node, then: Node, name: str | None = None) -> tuple[int, 
     return a.last_line, b.line, block
 
 
+def _is_in_the_condition(node: Node, other: Node) -> bool:
+    """Whether a node is in the condition of the innermost loop whose body has another one."""
+    loop = next((up for up, child in _upward(other) if up.kind in _LOOPS), None)
+    condition = loop and loop.part("condition")
+    return condition is not None and any(
+        above.index == condition.index for above in (node, *node.ancestors)
+    )
+
+
 def _child(common: Node, node: Node) -> Node:
     """The child of a node around another that this one is in."""
     inner = node
@@ -327,6 +339,8 @@ def barrier_advice(gap: Gap, hazard: str, *, warp: bool) -> str:
 def _place(gap: Gap, hazard: str) -> str:
     """The place of the missing barrier by its lines."""
     first, then = gap.first, gap.then
+    if gap.head:
+        return f"at the start of the body of the loop, before line {then}"
     if first < then and not (gap.apart[0] >= gap.apart[1] > 0):
         behind, before = gap.apart if any(gap.apart) else (first, then)
         return f"between line {behind} and line {before}"

@@ -152,7 +152,9 @@ def _across_blocks_fix(r: Report, hazard: str) -> str:
         return (
             f"A block reads {_subject(r)} before another block has written it, and no barrier "
             "orders blocks. Read it in a second launch, or after an atomic that signals the write; "
-            "the writer calls __threadfence() before that atomic, and the reader after it."
+            "the writer calls __threadfence() before that atomic, and the reader after it. Put "
+            "__syncthreads() between the thread that signals or waits and other threads of its "
+            "block that write or read."
         )
     if atomic and hazard != "WAW":
         return (
