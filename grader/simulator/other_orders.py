@@ -16,11 +16,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from itertools import product
 
 from grader.launch import Finding, Launch, Trace
 from grader.simulator.core.run import Machine, Raw
 from grader.simulator.diagnose.merging import merge_findings
 from grader.simulator.late import (
+    Late,
     late_accesses,
     late_report,
     may_be_late,
@@ -212,14 +214,7 @@ class OtherOrders:
 
     def _late(self, machine: Machine, traces: Traces, wanted: Sequence[int]) -> tuple[Finding, ...]:
         """The finding of an access that makes the kernel wrong where it is late."""
-        kernel = machine.image.functions[0].name
-        moves = late_accesses(machine.module.functions[kernel], frozenset(wanted))
-        for late in some_moves(moves, machine.image, MOST_LATE):
-            code = moved(machine, kernel, late) if self._affords(1) else None
-            if code is None:
-                continue
-            how = self._pause(traces, late.access)
-            run = self._run(replace(how, pause=late.pause, traced=True, machine=code))
+        for late, how, run in self._late_runs(machine, traces, wanted):
             if overlaps(run.raw, late) or not self._is_wrong(run):
                 continue
             outcomes = self._outcomes_with_pauses(machine, traces, wanted)
@@ -229,6 +224,22 @@ class OtherOrders:
                 (finding,) = self.runs.explain(self.usual, late_report(traces, late, machine.image))
                 return (replace(finding, message=f"{finding.message}; then {what}"),)
         return ()
+
+    def _late_runs(
+        self, machine: Machine, traces: Traces, wanted: Sequence[int]
+    ) -> Iterator[tuple[Late, How, OneRun]]:
+        """Moves of accesses, their runs, and how the code runs that nothing moves in."""
+        kernel = machine.image.functions[0].name
+        moves = late_accesses(machine.module.functions[kernel], frozenset(wanted))
+        chosen, codes = some_moves(moves, machine.image, MOST_LATE), dict[Late, Machine | None]()
+        ends = (0, *PAUSE_CHANGES) if self.steps <= FEW_STEPS else (0,)
+        for n, late in product(ends, chosen):
+            if self._affords(1) and late not in codes:
+                codes[late] = moved(machine, kernel, late)
+            if self._affords(1) and (code := codes[late]) is not None:
+                how = replace(self._pause(traces, late.access), pause_changes=n)
+                run = self._run(replace(how, pause=late.pause, traced=True, machine=code))
+                yield late, how, run
 
     def _pause(self, traces: Traces, pc: int) -> How:
         """A pause before an instruction, in an order in which other threads can run then."""
@@ -241,14 +252,14 @@ class OtherOrders:
         Then they depend on the order in which threads run. With a `result`: whether it has no value
         that these runs have not.
         """
-        if not self._affords(len(pauses) + 1):
-            return True
         plain = replace(how, loads=frozenset(), old_pause=0)
-        runs = [self._run(replace(plain, pause=pc)).raw for pc in pauses]
-        if result is not None:
-            ends = range(MOST_CHANGES) if how.pause_changes else (0,)
-            same = (replace(how, new_values=True, pause_changes=n) for n in ends)
-            runs += [self._run(other).raw for other in same]
+        hows = [replace(plain, pause=pc) for pc in pauses]
+        hows += [replace(how, new_values=True)] if result is not None else []
+        ends = range(MOST_CHANGES) if how.pause_changes else (0,)
+        hows = [replace(one, pause_changes=n) for one in hows for n in ends]
+        if not self._affords(len(hows)):
+            return True
+        runs = [self._run(one).raw for one in hows]
         ended = [raw for raw in runs if raw.ended]
         if result is not None:
             return is_mixture(self.usual, result, ended, self.launch)

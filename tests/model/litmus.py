@@ -176,9 +176,10 @@ class Program:
             code = moved(machine, "k", late)
             assert code is not None
             code.image.exact = code.image.may_wait = True
-            for schedule in range((MANY_ORDERS if len(self.threads) > 3 else ORDERS) + 1):
+            orders = (MANY_ORDERS if len(self.threads) > 3 else ORDERS) + 1
+            for schedule, changes in [(s, 0) for s in range(orders)] + [(0, 3), (1, 3), (0, 5)]:
                 limits = Limits(100_000, 5.0, schedule=schedule, pause=late.pause, trace=1 << 10)
-                raw = self._raw(code, limits)
+                raw = self._raw(code, replace(limits, pause_changes=changes))
                 assert not overlaps(raw, late)
                 out.add(self._outcome(raw))
         return out
