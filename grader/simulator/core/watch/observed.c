@@ -64,8 +64,10 @@ u32 unordered(const Visit *v, const Node *n, bool *by_observation) {
 const Node *hidden_conflict(const Visit *v, const Node *n) {
   const Ledger *g = ledger_of(v->w->worker);
   bool seen;
-  for (u32 at = n->earlier; at; at = g->node[at - 1].next)
-    if (conflict(v, &g->node[at - 1]) && unordered(v, &g->node[at - 1], &seen) != LANES) return &g->node[at - 1];
+  for (u32 at = n->earlier; at; at = g->node[at - 1].next) {
+    const Node *e = &g->node[at - 1];
+    if (may_conflict(v, e) && unordered(v, e, &seen) != LANES && conflict(v, e)) return e;
+  }
   return NULL;
 }
 

@@ -90,12 +90,12 @@ static u32 against(Visit *v, u32 *list) {
   bool any = false;
   for (u32 at = *list; at; at = g->node[at - 1].next, length++) {
     Node *n = &g->node[at - 1];
-    bool matters = conflict(v, n), seen = false;
+    bool matters = may_conflict(v, n), seen = false;
     u32 lane = matters || alike(v, n) ? unordered(v, n, &seen) : 0;
     any |= n->covered = covers(v, n, lane);
     n->gone = n->covered && lane == LANES;
-    if (!matters || v->race_reported) continue;
-    const Node *other = lane != LANES ? n : seen ? hidden_conflict(v, n) : NULL;
+    if (!matters || v->race_reported || (lane == LANES && !seen) || !conflict(v, n)) continue;
+    const Node *other = lane != LANES ? n : hidden_conflict(v, n);
     if (!other) continue;
     v->race_reported = true;
     report_race(v, other, other->warp * LANES + (other == n ? lane : first_lane(other->lanes)));

@@ -79,9 +79,15 @@ void hide(Visit *v, u32 *link, u32 *shown);
 void keep_hidden(Visit *v, Node *n);
 void append(Ledger *g, u32 *list, u32 more);
 
-static inline bool conflict(const Visit *v, const Node *n) {
+/* Whether two accesses conflict where nothing orders them: a cheap look that may say so too often, and the
+ * whole one, which may take long where a place has many readers. */
+static inline bool may_conflict(const Visit *v, const Node *n) {
   if (is_read(n->access) && (is_read(v->access) || v->fails)) return false;
-  return (!morally_strong(v, n) && !awaits_store(v, n)) || (unwaited(v, n) && !is_overtaken(v, n));
+  return (!morally_strong(v, n) && !awaits_store(v, n)) || unwaited(v, n);
+}
+static inline bool conflict(const Visit *v, const Node *n) {
+  if (!may_conflict(v, n)) return false;
+  return (!morally_strong(v, n) && !awaits_store(v, n)) || !is_overtaken(v, n);
 }
 
 #endif
