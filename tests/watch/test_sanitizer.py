@@ -148,6 +148,10 @@ CLAIMS: dict[str, Callable[[str, str], bool]] = {
     "a barrier overflow": lambda name, text: (
         "barrier" in text and theirs(name) == {"synccheck"} and "race error" in text
     ),
+    "initcheck takes an exchange": lambda name, text: "atomicExch" in text and not expected(text),
+    "no tool runs the order": lambda name, text: (
+        "race error" in text and "invalid-access error" in text
+    ),
     "with a tool one pass": lambda name, text: "clock64()" in text and not never_ended(name),
 }
 
