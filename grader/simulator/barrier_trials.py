@@ -121,6 +121,6 @@ def with_barrier(function: Function, place: int, *, warp: bool) -> Function:
     op, operand = ("bar.warp.sync", "0xffffffff") if warp else ("bar.sync", "0")
     line = function.body[place].location
     new = Instruction(op, [operand], None, Location(line.file, line.line))
-    body = [replace(i) for i in function.body]
+    body = [replace(i) for i in function.body]  # decoding changes instructions
     labels = {name: at + (at > place) for name, at in function.labels.items()}
     return replace(function, body=[*body[:place], new, *body[place:]], labels=labels)

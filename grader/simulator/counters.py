@@ -188,7 +188,11 @@ def _memory(parts: list[str], k: Any) -> Iterator[tuple[str, float]]:
 
 
 def _copied(k: Any) -> Iterator[tuple[str, float]]:
-    """The counters of cp.async. Its requests are among those of loads; its bytes are apart."""
+    """The counters of cp.async.
+
+    Its requests and sectors, and the bytes that lanes request, are among those of loads. The bytes
+    that it moves are apart.
+    """
     for name in (REQUESTS.format("ld"), COPY_REQUESTS):
         yield name, float(k["requests"])
     for name in (SECTORS.format("ld"), COPY_SECTORS):

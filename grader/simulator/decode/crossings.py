@@ -1,10 +1,10 @@
 """Which values that were never set go to other functions, and to other threads.
 
 One function hands over arguments and results, and another uses them or not. Their shadows go with
-them: see `shadow.py`. Memory is the other way. Structs have padding, and a copy by words reads it.
-A thread of a partial tile stores elements that it never set, and a library's exchange between
-threads stores them for it. Neither is a use: the place has no value then, and what is read from
-there is followed to its use.
+them: see `shadow.py`. Other threads get values through memory. Structs have padding, and a copy by
+words reads it. A thread of a partial tile stores elements that it never set, and a library's
+exchange between threads stores them for it. Neither is a use: the place has no value then, and what
+is read from there is followed to its use.
 """
 
 from __future__ import annotations
@@ -200,7 +200,7 @@ class Use:
 
     Attributes:
         has_locals: variables in local memory.
-        follows: `followed_loads`, or the next one.
+        follows: values are followed to their use: `followed_loads`, or one of the next two.
         words: words that are only copied may be padding: they are followed, too.
         library: a library's code stores values, which may have none.
         numbered: of the functions that make addresses of their variables, these variables.

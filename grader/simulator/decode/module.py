@@ -110,7 +110,8 @@ class Image:
         sync: what the code orders accesses with: HAS_... of decode/memory.py.
         waits, runtime: whether a loop waits for a strong read; functions of the runtime it calls.
         refused: by program counter, the instructions of libraries that end a launch: not simulated.
-        shadowed, module: the types of registers with a shadow, or None without them; its module.
+        shadowed: the PTX types of the registers with a shadow; None without shadows.
+        module: the module that it was decoded from.
     """
 
     functions: list[Decoded]

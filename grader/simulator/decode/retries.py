@@ -1,8 +1,6 @@
 """Find loads whose values count only where what follows confirms them: a stale one is discarded.
 
-`swap_loads` are the plain loads that begin a loop of compare-and-swaps. CUDA's own example of an
-atomic addition of doubles begins so. A stale value makes the first swap fail, and the loop goes on
-with what that swap returned.
+`swap_loads` are the plain loads that begin a loop of compare-and-swaps.
 
 `confirmed_loads` are the reads of data that a sequence lock guards: between two looks at its
 number, which are compared. These are relaxed accesses between fences, and torn values are

@@ -66,9 +66,9 @@ _BITS_BYTES = 8 + 8 * 32
 """The size of a shadow: the lanes, and where the value comes from. One with the bits of each lane
 begins at an odd multiple of 8, any other at an even one."""
 _LIBRARY, _IN_PART, _OWN, _ADDRESS, _OF_OBJECT = 1, 2, 4, 8, 1
-"""The flags of a check, and the first three of what follows a store: code of a library; values that
-are defined in part are only copied; the register is a variable of a library; an address. The third
-is also a flag of what is handed over, and the last one: a part of an object is."""
+"""The flags of a check: code of a library; values that are defined in part are only copied; the
+register is a variable of a library; it is an address. What follows a store has the first three.
+What is handed over has the third, and the last one: it is a part of an object."""
 _SHARED_ADDRESS, _ANY_MEMORY, _IS_WRITTEN, _BY_LIBRARY, _WHOLE = 1, 2, 4, 8, 16
 """The flags of a load: an address that all lanes share; shared and global memory are looked at, of
 which another watcher has found that it was written; code of a library; a value must not have bytes

@@ -84,7 +84,7 @@ def _endless_wait(r: Report, line: str) -> Finding:
         if r.flags & ALL_ARRIVED:
             state += ", and all warps that remain have arrived or wait for it"
         if r.bytes == r.extra:
-            fix += " A wait that is to succeed before any thread has arrived is for parity 1."
+            fix += " To pass before any thread has arrived, wait for parity 1."
         if r.flags & ALL_ARRIVED and 2 * r.extra <= r.bytes:
             fix = (
                 f"Line {r.line2} initializes it with a count of {r.bytes}. Pass the number of "

@@ -19,10 +19,11 @@ from grader.simulator.diagnose.races import (
     STORE,
     WITHIN_WARP,
     Report,
+    subject,
 )
 
-_LIBRARY_COPY = re.compile(r"\bmemcpy_async\s*[<(]")
-_COPY_CALL = re.compile(r"(\bcuda\s*::\s*)?(?<![\w])memcpy_async\s*[<(]")
+_COPY_CALL = re.compile(r"(\bcuda\s*::\s*)?\bmemcpy_async\s*[<(]")
+"""A call of a library, with `cuda::` or of another namespace."""
 _WHY_BITS = 3
 (
     _NO_WAIT,
@@ -143,28 +144,24 @@ def without_library_copies(reports: list[Report], text: Callable[[int], str]) ->
         reports: the reports.
         text: the text of a line of the source.
     """
-    return [
-        r for r in reports if not (r.has(NO_PROXY_FENCE) and _LIBRARY_COPY.search(text(r.line)))
-    ]
+    return [r for r in reports if not (r.has(NO_PROXY_FENCE) and _COPY_CALL.search(text(r.line)))]
 
 
 def overwriting_hint(r: Report, gap: Gap) -> str:
     """The fix of a copy that starts while other threads may still read what it overwrites."""
-    subject = f"`{r.target.name}`" if r.target.name else "this memory"
     advice = barrier_advice(gap, "WAR", warp=r.has(WITHIN_WARP))
     return (
-        f"The copy overwrites {subject} before other threads have read it. {advice} Or let the "
+        f"The copy overwrites {subject(r)} before other threads have read it. {advice} Or let the "
         "readers arrive at an mbarrier, and the thread that copies wait for it before each copy."
     )
 
 
 def arrival_hint(r: Report) -> str:
     """The fix of a read of what other threads copied, and waited for themselves alone."""
-    subject = f"`{r.target.name}`" if r.target.name else "this memory"
     barrier = "__syncwarp()" if r.has(WITHIN_WARP) else "__syncthreads()"
     return (
-        f"Threads read what other threads copy to {subject}, and a thread waits for its own copies "
-        f"only. Put {barrier} after the wait for the copy of line {r.line2} and before line "
+        f"Threads read what other threads copy to {subject(r)}, and a thread waits for its own "
+        f"copies only. Put {barrier} after the wait for the copy of line {r.line2} and before line "
         f"{r.line}."
     )
 

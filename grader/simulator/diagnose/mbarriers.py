@@ -46,10 +46,10 @@ _MISUSES: dict[int, tuple[str, str, Severity]] = {
         "error",
     ),
     _ARRIVE_TWICE: (
-        "gets a second arrival of {arrivals} threads in one phase here, and its count is {count}: "
-        "the phase ends before all threads have arrived",
+        "gets a second arrival in one phase here, from {arrivals} of its threads, and its count is "
+        "{count}: the phase ends before all threads have arrived",
         "Let each thread arrive once in each phase, or initialize it with the number of all "
-        "arrivals of a phase: {all}, if each of these does so.",
+        "arrivals of a phase: {all}, if each of these {arrivals} arrives twice.",
         "error",
     ),
 }

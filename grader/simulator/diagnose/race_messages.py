@@ -1,6 +1,6 @@
 """The texts of races: what is wrong between which accesses, and where a barrier is missing.
 
-Of races of threads that signal each other: which side lacks its half of the order.
+Where threads signal each other, the texts say which side lacks its half of the order.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from grader.simulator.diagnose.races import (
     UNWAITED,
     WITHIN_WARP,
     Report,
+    subject,
 )
 
 _HAZARDS = {"RAW": "read-after-write", "WAR": "write-after-read", "WAW": "write-after-write"}
@@ -84,12 +85,12 @@ def _fix(r: Report, hazard: str, gap: Gap | None, strays: bool) -> str:
     if r.has(STALE_CACHE):
         other = "through a pointer or a surface, not a texture" if r.has(TEXTURE_CACHE) else ""
         return (
-            f"Read {_subject(r)} {other or 'without `__ldg`'}, which is for data that no thread "
+            f"Read {subject(r)} {other or 'without `__ldg`'}, which is for data that no thread "
             "writes while the kernel runs."
         )
     if r.has(MIXED_SIZE):
         return (
-            f"Access {_subject(r)} with one type only. Atomics are atomic to each other when they "
+            f"Access {subject(r)} with one type only. Atomics are atomic to each other when they "
             "access the same bytes."
         )
     if r.has(UNWAITED):
@@ -103,7 +104,7 @@ def _fix(r: Report, hazard: str, gap: Gap | None, strays: bool) -> str:
         return r.target.size_hint
     if hazard == "WAW" and no_barrier and strays:
         return (
-            f"Line {r.line} also accesses {_subject(r)} out of bounds. Fix that first: guard the "
+            f"Line {r.line} also accesses {subject(r)} out of bounds. Fix that first: guard the "
             "store, so that a thread without an element of its own does not store. An index past "
             "the end of its row reaches another thread's element; an atomic would only hide it."
         )
@@ -128,7 +129,7 @@ def _within_block_fix(r: Report, hazard: str, gap: Gap | None) -> str:
     if gap.kind == "condition" and gap.inner and r.has(ATOMIC) != r.has(OTHER_ATOMIC):
         line = r.line if r.has(ATOMIC) else r.line2
         return (
-            f"The condition of line {gap.line} reads {_subject(r)} plainly, and the atomic of line "
+            f"The condition of line {gap.line} reads {subject(r)} plainly, and the atomic of line "
             f"{line} may change it at any time. Test what an atomic returns: that of line {line}, "
             "or atomicAdd of 0, followed by __threadfence_block()."
         )
@@ -138,7 +139,7 @@ def _within_block_fix(r: Report, hazard: str, gap: Gap | None) -> str:
         return f"Two threads write the same element. Check the index. {advice}"
     if r.target.dynamic and r.line != r.line2:
         return (
-            f"Lines {gap.first} and {gap.then} write the same bytes of {_subject(r)}. If they are "
+            f"Lines {gap.first} and {gap.then} write the same bytes of {subject(r)}. If they are "
             "for two arrays in it, begin the second behind the last byte of the first: an offset "
             f"in bytes is an index times the size of an element. Else p{advice[1:]}"
         )
@@ -150,7 +151,7 @@ def _across_blocks_fix(r: Report, hazard: str) -> str:
     atomic = r.has(ATOMIC) or r.has(OTHER_ATOMIC)
     if hazard == "RAW":
         return (
-            f"A block reads {_subject(r)} before another block has written it, and no barrier "
+            f"A block reads {subject(r)} before another block has written it, and no barrier "
             "orders blocks. Read it in a second launch, or after an atomic that signals the write; "
             "the writer calls __threadfence() before that atomic, and the reader after it. Put "
             "__syncthreads() between the thread that signals or waits and other threads of its "
@@ -158,17 +159,17 @@ def _across_blocks_fix(r: Report, hazard: str) -> str:
         )
     if atomic and hazard != "WAW":
         return (
-            f"Blocks read and update {_subject(r)} in no defined order, and no barrier orders "
+            f"Blocks read and update {subject(r)} in no defined order, and no barrier orders "
             "blocks. Read it with an atomic too, such as atomicAdd of 0, or in a second launch."
         )
     if hazard == "WAR":
         return (
-            f"Blocks write {_subject(r)} while other blocks still read it, and no barrier orders "
+            f"Blocks write {subject(r)} while other blocks still read it, and no barrier orders "
             "blocks. Write the results to another array, or do it in a second launch, or behind "
             "grid.sync() in a cooperative launch."
         )
     return (
-        f"Blocks access {_subject(r)} in no defined order, and no barrier orders blocks. Let "
+        f"Blocks access {subject(r)} in no defined order, and no barrier orders blocks. Let "
         "only one block write each element, or update it with an atomic such as atomicAdd."
     )
 
@@ -178,11 +179,11 @@ def _volatile_fix(r: Report) -> str:
     if r.has(ACROSS_BLOCKS):
         return (
             f"Let the writer call __threadfence() and set a flag; wait for the flag and call "
-            f"__threadfence() before you read {_subject(r)}."
+            f"__threadfence() before you read {subject(r)}."
         )
     barrier = "__syncwarp()" if r.has(WITHIN_WARP) else "__syncthreads()"
     return (
-        f"Put {barrier} between the write and the read of {_subject(r)}: the threads do not run in "
+        f"Put {barrier} between the write and the read of {subject(r)}: the threads do not run in "
         "step, and volatile orders nothing between them."
     )
 
@@ -192,12 +193,8 @@ def _not_ordered(r: Report, hazard: str) -> str:
     atomic = r.has(ATOMIC) or r.has(OTHER_ATOMIC)
     written, write = ("updated", "update") if atomic else ("written", "overwrite")
     if hazard == "RAW":
-        return f"Threads read {_subject(r)} before other threads have {written} it."
-    return f"Threads {write} {_subject(r)} before other threads have read it."
-
-
-def _subject(r: Report) -> str:
-    return f"`{r.target.name}`" if r.target.name else "this memory"
+        return f"Threads read {subject(r)} before other threads have {written} it."
+    return f"Threads {write} {subject(r)} before other threads have read it."
 
 
 Pair = tuple[int, int]
@@ -241,13 +238,13 @@ def order_hint(r: Report, missing: Missing, text: Callable[[int], str]) -> str:
         missing: what was tried with success.
         text: the text of a line of the source.
     """
-    fence = "__threadfence()" if r.has(ACROSS_BLOCKS) else "__threadfence_block()"
-    says, fixes = list[str](), list[str]()
     if line := missing.widens:
         return (
             f"Line {line} orders the threads of one block, and other blocks access this. "
             f"{_wider(text(line))} there, and this race ends too."
         )
+    fence = "__threadfence()" if r.has(ACROSS_BLOCKS) else "__threadfence_block()"
+    says, fixes = list[str](), list[str]()
     if line := missing.acquires:
         says.append(
             f"Line {line} waits for another thread without acquire: line {r.line} may take effect "

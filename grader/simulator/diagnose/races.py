@@ -126,6 +126,11 @@ class Report:
         )
 
 
+def subject(r: Report) -> str:
+    """The words for the variable of a report."""
+    return f"`{r.target.name}`" if r.target.name else "this memory"
+
+
 def index_of(number: int, extents: Dim3) -> Dim3:
     """The index (x, y, z) of the block or thread that is `number` in a grid of these extents."""
     x, y, _ = extents

@@ -29,6 +29,7 @@ from grader.simulator.diagnose.races import (
     WITHIN_WARP,
     ProgramOrder,
     Report,
+    subject,
 )
 from grader.simulator.ptx.model import Instruction
 
@@ -56,7 +57,7 @@ class TwoSteps:
             grid: the blocks of the launch.
             order: the order of the instructions.
         """
-        name = f"`{r.target.name}`" if r.target.name else "this memory"
+        name = subject(r)
         across, stores = r.has(ACROSS_BLOCKS), [pc for pc, is_store in _plain(r) if is_store]
         if r.has(STALE_CACHE | MIXED_SIZE | UNWAITED | BLOCK_SCOPE):
             return ""
@@ -118,7 +119,7 @@ class TwoSteps:
         values = self.flow.after(self._loaded(read))
         if not any((owner, expected) == (number, name) for number, name, _ in values):
             return None
-        name, line = f"`{r.target.name}`" if r.target.name else "this memory", self._line(read, r)
+        name, line = subject(r), self._line(read, r)
         if not any(map(order.in_loop, self._swaps_of(values))):
             return (
                 f"atomicCAS changes nothing where another thread has written {name} since line "
