@@ -117,8 +117,8 @@ typedef struct {
   u32 variable, variables; /* a range of `variable` */
 } Function; /* indirect calls reach function n at FUNCTION_BASE + n * FUNCTION_BYTES */
 
-/* Its bytes in its function's stack frame; a scalar, or another variable, of no library; which of so many numbers of one variable, for rounds of
- * a loop; where it ends is not known. */
+/* Its bytes in its function's stack frame; a scalar, or another variable, of no library; which of so many numbers of one
+ * variable, for rounds of a loop; where it ends is not known. */
 enum { OWN_SCALAR = 1, OWN_AGGREGATE };
 typedef struct { u32 first, end, own, round, rounds, open; } LocalVariable;
 
@@ -147,7 +147,7 @@ typedef struct {
   Cell *cell;                         /* shadow of each granule */
   u32 readonly, dead;                 /* constant memory; freed */
   u32 written, input;                 /* a thread wrote to it; see proof.h */
-  const u8 *members;                  /* of an argument: which bytes of its `item` bytes belong to members; item 0: no argument */
+  const u8 *members;                  /* of an argument: which of its `item` bytes belong to members; item 0: none */
   u64 item;
 } Buffer;
 

@@ -74,7 +74,8 @@ struct Warp {
   u8 *arena; u32 arena_used, arena_room;
   u8 *local; u32 local_room;    /* [32][local_room] */
   u8 *params; u32 params_room;  /* of all lanes: see params.h */
-  u32 tested, awaits[LANES];    /* offset + 1 of the mbarrier that lanes wait for, if the last wait of any, or of each, failed */
+  /* offset + 1 of the mbarrier that lanes wait for, if the last wait of any, or of each, has not succeeded */
+  u32 tested, awaits[LANES];
   struct AsyncCopy *copy;       /* copies in flight: see async_copy.c */
   u32 copies, copy_room, groups[LANES];
   LoopWatch watch;
@@ -136,7 +137,8 @@ struct Worker {
   const Warp *paused;           /* the warp that pauses: see run_others */
   bool has_paused, pause_ends;  /* whether one has; whether a short pause is over */
   u64 paused_at;                /* changes of memory when it began */
-  const Warp *gave_old;         /* the warp of which a load has, or might have, given an old value, and that has not paused since */
+  /* the warp of which a load has, or might have, given an old value, and that has not paused since */
+  const Warp *gave_old;
   void *state[MAX_WATCHERS];    /* of each watcher, or NULL */
 };
 

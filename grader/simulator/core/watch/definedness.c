@@ -354,7 +354,8 @@ void ptx_shadow_load(Warp *w, const Insn *i) {
     }
   }
   if (unread) report_origin(w, unread, read);
-  for (u32 l = 0; l < LANES; l++) have[l] |= read >> l & 1 ? ALL_BITS : ~mask_of(i->size); /* the extension of a short value */
+  /* The extension of a short value is defined. */
+  for (u32 l = 0; l < LANES; l++) have[l] |= read >> l & 1 ? ALL_BITS : ~mask_of(i->size);
   set_bits(w, i->d, w->mask, have, i->width, from);
 }
 
@@ -363,8 +364,8 @@ void ptx_shadow_load(Warp *w, const Insn *i) {
 void ptx_shadow_give(Warp *w, const Insn *i) {
   u32 at = w->frame[w->top].params + (u32)i->imm, missing = w->mask & ~*SRC(u32, i->d);
   u32 from = origin(w, i->d), whose = w->frame[w->top].params + i->b;
-  u32 origin = from & (FROM_MEMORY | OF_ELEMENT) ? from : from ? from & OF_LIBRARY : i->flag & 4 ? OF_LIBRARY : 0;
-  for (u32 m = missing; m; m &= m - 1) put_param(w, first_lane(m), whose, origin, PARAM_WORD);
+  u32 given = from & (FROM_MEMORY | OF_ELEMENT) ? from : from ? from & OF_LIBRARY : i->flag & 4 ? OF_LIBRARY : 0;
+  for (u32 m = missing; m; m &= m - 1) put_param(w, first_lane(m), whose, given, PARAM_WORD);
   if (!missing && at % PARAM_WORD == 0 && i->size % PARAM_WORD == 0) {
     for (u32 k = 0; k < i->size; k += PARAM_WORD) {
       u32 *p = param_words(w, at + k);
@@ -453,9 +454,10 @@ void ptx_shadow_check(Warp *w, const Insn *i) {
   report_use(w, i, from, missing, i->flag & 8);
 }
 
-/* The result of an instruction that computes, which is undefined where an operand is. That is no use of an element or member,
- * which may have no value where the result is not used either. a, b, c, e: the operands' shadows; size: the number of a
- * register among them; count: 1 where it is computed of all lanes' operands; flag: as in ptx_shadow_check. */
+/* The result of an instruction that computes, which is undefined where an operand is. That is no use of an element or
+ * member, which may have no value where the result is not used either. a, b, c, e: the operands' shadows; size: the
+ * number of a register among them; count: 1 where it is computed of all lanes' operands; flag: as in
+ * ptx_shadow_check. */
 void ptx_shadow_compute(Warp *w, const Insn *i) {
   u32 part[4] = {i->a, i->b, i->c, i->e}, whole = FULL, from = 0, m = present(w, i);
   for (u32 k = 0; k < 4; k++) whole &= *SRC(u32, part[k]);

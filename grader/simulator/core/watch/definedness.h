@@ -7,7 +7,8 @@
 #include "watch/shadow.h"
 
 #define ALL_BITS (~0ull)
-enum { BYTE = 8, MOST_ORIGINS = 256, FROM_MEMORY = 1u << 31, OF_LIBRARY = 1u << 30, HANDED = 1u << 29, OF_ELEMENT = 1u << 28 };
+enum { BYTE = 8, MOST_ORIGINS = 256 };
+enum { FROM_MEMORY = 1u << 31, OF_LIBRARY = 1u << 30, HANDED = 1u << 29, OF_ELEMENT = 1u << 28 }; /* see bits_of */
 
 /* Of a warp's local memory. By byte: the lanes in which it is defined as a whole. By byte and lane, from
  * the first byte on that is defined in part: its defined bits. By byte, from the first value on that
@@ -51,16 +52,16 @@ static inline u64 have_of(const Warp *w, u32 ref, u32 l) {
 static inline bool in_place(u32 from) { return from && !(from & (HANDED | FROM_MEMORY)); }
 static inline u32 origin(const Warp *w, u32 ref) { return (ref & 3) == 0 ? SRC(u32, ref)[1] : 0; }
 
-/* definedness.c: memory that keeps what it had and is 0 behind it; the lanes in which some bit of the first bytes
- * is defined; whether code is a library's, or was called by one; what is reported of
- * a use of an undefined register. */
+/* definedness.c: memory that keeps what it had and is 0 behind it; the lanes in which some bit of the first bytes is
+ * defined; whether code is a library's, or was called by one; what is reported of a use of an undefined register. */
 void *grown_to(const void *old, size_t had, size_t want);
 u32 touched(const Warp *w, u32 ref, u32 bytes);
 bool in_library(const Warp *w, const Insn *i);
 Report report_of(const Warp *w, const Insn *i, u32 from, u32 missing);
 
-/* unset_memory.c: where a lane's access that is not to its stack goes to, false: to no shared or global memory; the defined
- * bits there; whether some bytes were never written; the store that left no value there, or 0. */
+/* unset_memory.c: where a lane's access that is not to its stack goes to, false: to no shared or global memory; the
+ * defined bits there; whether some bytes were never written; the store that left no value there, or 0. Then the origin
+ * of a read there, its report, and whether a store left the value there. */
 bool memory_at(const Warp *w, const Insn *i, u32 l, Region *r, u32 *offset);
 u64 memory_bits(const Warp *w, const Region *r, u32 offset, u32 bytes, bool written);
 bool has_unwritten(const Warp *w, const Region *r, u32 offset, u32 bytes);
@@ -68,7 +69,8 @@ u32 kept_at(const Warp *w, const Region *r, u32 offset, u64 have);
 void note_origin(Warp *w, const Insn *i, u32 l, const Region *r, u32 offset, u32 *from);
 void report_origin(Warp *w, u32 from, u32 missing);
 bool was_left(const Warp *w, u32 from);
-/* The origin of what an instruction leaves in memory, or computes, of an undefined register: what would be reported of it. */
+/* The origin of what an instruction leaves in memory, or computes, of an undefined register: what would be reported
+ * of it. */
 u32 left_by(Warp *w, const Insn *i, u32 from, u32 lanes);
 void forget_unset(Undefined *u);
 

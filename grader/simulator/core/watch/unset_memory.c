@@ -38,7 +38,8 @@ u64 memory_bits(const Warp *w, const Region *r, u32 offset, u32 bytes, bool writ
   const Unset u = unset_at(w, r);
   const u8 *missing = u.missing;
   for (u32 k = 0; k < bytes; k++)
-    if ((written && !(u.from && u.from[offset + k])) || !unwritten(w, r, offset + k)) have |= (u64)(u8)(missing ? ~missing[offset + k] : 255) << BYTE * k;
+    if ((written && !(u.from && u.from[offset + k])) || !unwritten(w, r, offset + k))
+      have |= (u64)(u8)(missing ? ~missing[offset + k] : 255) << BYTE * k;
   return have;
 }
 
@@ -202,8 +203,8 @@ void ptx_shadow_stored(Warp *w, const Insn *i) {
     u32 offset, l = first_lane(left);
     if (!memory_at(w, i, l, &r, &offset)) { used &= ~(left & -left); continue; }
     u64 have = have_of(w, i->d, l);
-    bool now = (library ? kept != 0 : !(i->flag & CHECKED)) && lacking >> l & 1 && is_output(&r, offset, i->size, have, copies);
-    if (now) used |= 1u << l;
+    bool reports = library ? kept != 0 : !(i->flag & CHECKED);
+    if (reports && lacking >> l & 1 && is_output(&r, offset, i->size, have, copies)) used |= 1u << l;
     bool whose = !(from & FROM_MEMORY) || nothing >> l & 1; /* else the read of the rest is the first use of it */
     mark_stored(w, &r, offset, i->size, used >> l & 1 ? ALL_BITS : have, whose ? kept : 0);
   }

@@ -7,7 +7,7 @@
 #include "machine/memory.h"
 
 enum Op { ADD, MIN, MAX, INC, DEC, EXCH, CAS, AND, OR, XOR };
-enum { FOLLOWS_OLD = 2 };
+enum { FOLLOWS_OLD = 2 }; /* see ptx_atom */
 enum Type { UNSIGNED, SIGNED, FLOAT, BRAIN, PAIR, BRAIN_PAIR };
 
 static u64 extend(u64 x, u32 bytes) {
@@ -121,6 +121,7 @@ bool draws_ticket(const Insn *i) {
   return i->e >> 16 && (op == ADD || op == INC || op == DEC) && !(i->flag & (WAITING | ACQUIRE | RELEASE));
 }
 
+/* Whether an atomic uses the old value: all but exchanges of which it is followed to its use. */
 bool needs_old_value(const Insn *i) { return (i->e & 255) != EXCH || !(i->e >> 16 & FOLLOWS_OLD); }
 
 /* flag: SCOPE_CTA, FENCE_SC. */
