@@ -188,6 +188,7 @@ ALONE = {
     "invalid/constant_written": "write to `table` (32 elements of 4 bytes), which is constant",
     "matrix/rows_too_far_apart": "Check the pointer and the leading dimension (ldm)",
     "invalid/reduction_of_a_smaller_block": "Pass the number of threads of the block,",
+    "unset_copies/sums_of_segments": "Give what each thread passes a value, such as 0,",
     "uninitialized/member_of_a_particle": "read of shared `p[29].alive`",
     "invalid/constant_past_end": "at `w[5]`, 4 bytes past the end of global `w` (5 elements",
     "uninitialized/padding_hashed": "the padding behind `p.c` is used",

@@ -42,10 +42,14 @@ def with_library_hint(
         )
     elif i.via == "mma_sync" and finding.kind == "uninitialized-read":
         hint = f"Fill or load `{name}` before: wmma::fill_fragment or wmma::load_matrix_sync."
-    elif i.via and outside and name and any(_STORAGE in x and name in x for x in lines):
+    elif i.via and name and any(_STORAGE in x and name in x for x in lines):
         hint = (
             f"The type of `{name}` is for fewer threads than execute this call. Pass the number of "
             "threads of the block, or of the logical warp, as the argument of the template."
+            if outside
+            else f"The library keeps what threads pass to this call in `{name}`. Give what each "
+            "thread passes a value, such as 0, and let all threads make the call. Use no element "
+            "of the result that no thread has passed."
         )
     else:
         return finding
