@@ -44,7 +44,7 @@ class BarrierTrials:
         self.machine, self.module, self.run = machine, module, run
         self.left = MOST_TRIALS if raw.ended and raw.steps <= MOST_STEPS else 0
         self.known: dict[object, bool | None] = {}
-        self.stuck = any(int(kind) in BARRIER_KINDS for kind in raw.reports["kind"])
+        self.stuck = _breaks_barriers(raw)
 
     def orders(self, gap: Gap, r: Report) -> bool | None:
         """Whether a barrier at the place of a gap ends a race; None where that was not tried.
@@ -79,7 +79,7 @@ class BarrierTrials:
             inside = max(pcs) < len(at) and not int(x["flags"]) & ACROSS_BLOCKS
             return int(x["kind"]) == c.RACE and inside and {at[pc] for pc in pcs} == set(lines)
 
-        if not raw.ended or any(int(x["kind"]) in BARRIER_KINDS for x in raw.reports):
+        if not raw.ended or _breaks_barriers(raw):
             return False
         return not any(map(races, raw.reports))
 
@@ -91,6 +91,11 @@ class BarrierTrials:
             if function is not None and (place := _place(function, gap)) is not None:
                 return function, place
         return None
+
+
+def _breaks_barriers(raw: Raw) -> bool:
+    """Whether a run has a finding about barriers."""
+    return any(int(kind) in BARRIER_KINDS for kind in raw.reports["kind"])
 
 
 def _place(function: Function, gap: Gap) -> int | None:

@@ -70,6 +70,9 @@ PAUSE_CHANGES, MOST_CHANGES = (3, 5), 7
 """After how many changes of memory by others, which begin and end with each block, short pauses end
 in which loads give old values; and those before which pauses end where they give new ones."""
 
+OLD_PAUSES = (1, 2)
+"""When a thread that missed a write pauses again: at once, or after its next fence."""
+
 FEW_STEPS = 1 << 12
 """The warp instructions of a launch that is run with such pauses, and in MORE_ORDERS."""
 
@@ -292,7 +295,7 @@ class OtherOrders:
         if self.steps <= FEW_STEPS:
             hows += [replace(how, pause_changes=n) for n in PAUSE_CHANGES for how in hows]
         given = self._with_reads(hows)
-        again = [replace(how, old_pause=kind) for how, _ in given for kind in (1, 2)]
+        again = [replace(how, old_pause=kind) for how, _ in given for kind in OLD_PAUSES]
         given += self._with_reads(again)
         runs = [(how, run) for how, run in given if self._is_wrong(run)]
         if not runs and (given or self.gives_old) and self.steps <= FEW_STEPS:
