@@ -266,3 +266,18 @@ extern "C" __global__ void own_and_library(unsigned *p, unsigned *y) {
   __syncthreads();
   dev<byte>(*b).fetch_add(1, relaxed);
 }
+
+// Two locks in one word; the loop is unrolled.
+// kernel two_locks grid 3 block 32
+// inout lock uint8 = np.zeros(8) -> np.zeros(8)
+// inout n int32 = [0, 0] -> [3, 3]
+extern "C" __global__ void two_locks(byte *lock, int *n) {
+  if (threadIdx.x) return;
+  for (int r = 0; r < 2; ++r) {
+    int k = (blockIdx.x + r) % 2;
+    dev<byte> l(lock[k]);
+    while (l.exchange(1, acquire)) {}
+    ++n[k];
+    l.store(0, release);
+  }
+}

@@ -176,7 +176,10 @@ class _Relocation:
         return f"and.{kind}.{rest}" if kind else i.op
 
     def part(self, f: Function, i: Instruction) -> str:
-        """What code of libcu++ accesses, byte, half or stored (a byte); empty for other code."""
+        """What code of libcu++ accesses, byte, half or stored (a byte); empty for other code.
+
+        What acquires is no store: of an unrolled loop's copies, a location names one call alone.
+        """
         symbols, at = [f.name], i.location
         while at.inlined is not None:
             symbols.append(self.symbols.get(at.function, at.function))
@@ -184,7 +187,8 @@ class _Relocation:
         found = next(filter(None, map(_PART.search, symbols)), None)
         if found is None:
             return ""
-        return "stored" if found["store"] else "byte" if found["byte"] else "half"
+        stores = found["store"] and not {"acquire", "acq_rel"} & set(i.op.split("."))
+        return "stored" if stores else "byte" if found["byte"] else "half"
 
     @cached_property
     def symbols(self) -> dict[str, str]:
