@@ -304,3 +304,50 @@ extern "C" __global__ void inline_flags(int *buf, int *flag, int *y) {
   }
   if (blockIdx.x) y[t] = sum;
 }
+
+// A table whose entries are computed when they are first read, perhaps by several threads.
+// kernel computed_once_or_more grid 4 block 32
+// in x int32 = rng.integers(0, 8, 128)
+// inout squares int32 = np.zeros(8) -> _
+// out y int32 = x * x
+extern "C" __global__ void computed_once_or_more(const int *x, int *squares, int *y) {
+  int i = blockIdx.x * 32 + threadIdx.x, k = x[i];
+  cuda::atomic_ref<int, cuda::thread_scope_device> entry(squares[k]);
+  int v = entry.load(cuda::std::memory_order_relaxed);
+  if (v == 0) {
+    v = k * k + 1;
+    entry.store(v, cuda::std::memory_order_relaxed);
+  }
+  y[i] = v - 1;
+}
+
+// The number of a sequence lock is tested first, and then read again.
+// kernel odd_or_changed grid 2 block 32
+// inout number uint32 = [0] -> [6]
+// inout pair int32 = [0, 0] -> [3, 3]
+// out difference int32 = [0]
+extern "C" __global__ void odd_or_changed(volatile unsigned *number, volatile int *pair,
+                                          int *difference) {
+  if (threadIdx.x) return;
+  if (blockIdx.x == 0) {
+    for (int r = 1; r <= 3; ++r) {
+      *number = 2 * r - 1;
+      __threadfence();
+      pair[0] = r;
+      pair[1] = r;
+      __threadfence();
+      *number = 2 * r;
+    }
+    return;
+  }
+  unsigned start;
+  int a, b;
+  do {
+    start = *number;
+    __threadfence();
+    a = pair[0];
+    b = pair[1];
+    __threadfence();
+  } while (start & 1 || start != *number);
+  *difference = a - b;
+}

@@ -19,8 +19,8 @@ from grader.simulator.decode.dataflow import sources, targets
 from grader.simulator.decode.instructions import Insn
 from grader.simulator.decode.memory import LOCAL, base_of
 from grader.simulator.decode.operands import Operands
-from grader.simulator.decode.sync import successors_of
 from grader.simulator.ptx.debug_info import BlockVariable, LocalVariables
+from grader.simulator.ptx.flow import successors_of
 from grader.simulator.ptx.model import Function
 
 _PLACE = re.compile(r"(?:\[%SPL?\b\+?|, %SPL?, )(\d{0,9})")

@@ -20,13 +20,12 @@ from grader.simulator.decode.operands import address_or_none
 from grader.simulator.decode.sync import (
     callee_of,
     moved_by,
-    predecessors_of,
     stack_slot,
-    successors_of,
     swap_of,
     truth_of,
     users_of,
 )
+from grader.simulator.ptx.flow import predecessors_of, successors_of
 from grader.simulator.ptx.model import STRONG_READS, TYPE_BYTES, Function, Instruction
 
 _WIDTHS = {2: "16|32|64", 4: "32|64", 8: "64"}
@@ -350,11 +349,10 @@ class _Looks:
                 continue
             if k in users or len(states) > _MOST_STATES:
                 return False
-            if phase == _UNEQUAL:
-                known = self.known_after(k, known, comparison)
-            elif k in pair and (phase == _FENCED or k in self.fences):
+            known = self.known_after(k, known, comparison if phase == _UNEQUAL else -1)
+            if k in pair and (phase == _FENCED or k in self.fences):
                 phase = _UNEQUAL
-            elif k in self.fences:
+            elif k in self.fences and phase == _UNFENCED:
                 phase = _FENCED
             new = {(then, phase, known) for then in self.ways(k, dict(known))} - states
             states |= new
@@ -362,7 +360,10 @@ class _Looks:
         return True
 
     def known_after(self, k: int, known: _Known, comparison: int) -> _Known:
-        """The truth values that registers have behind an instruction, where two looks differ."""
+        """The truth values that registers have behind an instruction, where two looks differ.
+
+        `comparison` is the instruction that compares these; -1 before the second look.
+        """
         i, values = self.f.body[k], dict(known)
         new = int(".ne." in i.op) if k == comparison else truth_of(i, values)
         for name in targets(i):

@@ -6,7 +6,8 @@ Asynchronous copies and mbarriers are decoded in `async_copies`, whose rules are
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
+from functools import cached_property
 
 from grader.simulator.decode.async_copies import op_cp as op_cp
 from grader.simulator.decode.async_copies import op_mbarrier as op_mbarrier
@@ -22,6 +23,7 @@ from grader.simulator.decode.memory import (
     space_of,
 )
 from grader.simulator.decode.operands import OperandError, Operands, address_or_none, vector
+from grader.simulator.ptx.flow import predecessors_of, reached, successors_of
 from grader.simulator.ptx.model import (
     STRONG_READS,
     TYPE_BYTES,
@@ -121,13 +123,13 @@ def _roles(
     """The roles, where loads that decide a branch and are in `waiting` wait; adds to `waiting`."""
     roles: dict[int, int] = {}
     users: dict[str, list[int]] | None = None
-    guards = {i.guard[0] for i in f.body if i.guard}
+    guards, known = {i.guard[0] for i in f.body if i.guard}, Values(f)
     for at, i in enumerate(f.body):
         parts = i.op.split(".")
         if not (parts[0] == "atom" or (parts[0] == "ld" and STRONG_READS & set(parts))):
             continue
         users = users_of(f) if users is None else users
-        values, stores = _reached(f, at, users)
+        values, stores = _reached(f, at, users, known)
         decides = not values.isdisjoint(guards)
         way = _loop(f, at, functions) if decides else []
         if any(f.body[k].guard and f.body[k].guard[0] in values for k in way):  # type: ignore[index]
@@ -182,10 +184,12 @@ def stack_slot(i: Instruction) -> str:
     return where if where.strip("[ ]").partition("+")[0] in ("%SP", "%SPL") else ""
 
 
-def _reached(f: Function, start: int, users: dict[str, list[int]]) -> tuple[set[str], set[int]]:
+def _reached(
+    f: Function, start: int, users: dict[str, list[int]], known: Values
+) -> tuple[set[str], set[int]]:
     """The registers that get their values from a load's, and the stores of such values."""
     work = [*targets(f.body[start])]
-    values, stores = set(work), set()
+    values, stored = set(work), set[tuple[int, str]]()
     while work:
         name = work.pop()
         for at in users.get(name, ()):
@@ -197,33 +201,42 @@ def _reached(f: Function, start: int, users: dict[str, list[int]]) -> tuple[set[
                 work += new
             elif kind == "st":
                 if name in " ".join(i.operands[1:]).replace(",", " ").strip("{} ").split():
-                    stores.add(at)
+                    stored.add((at, name))
             elif kind not in ("ld", "atom", "red", "call"):
                 new = [t for t in targets(i) if t not in values]
                 values.update(new)
                 work += new
+    stores = {k for k, name in stored if known.may_reach(k, name, values, start)}
     return values, {k for k in stores if not {"param", "local"} & set(f.body[k].op.split("."))}
 
 
-def successors_of(f: Function, at: int) -> Iterator[int]:
-    """The instructions that may run next."""
-    i = f.body[at]
-    kind = i.op.split(".")[0]
-    if kind == "bra" and i.operands:
-        yield f.labels.get(i.operands[0], at + 1)
-    if kind == "brx" and len(i.operands) > 1:
-        yield from (f.labels[x] for x in f.tables.get(i.operands[1], ()) if x in f.labels)
-    if i.guard is not None or kind not in ("bra", "brx", "ret", "exit", "trap"):
-        yield at + 1
+class Values:
+    """What a function's registers have where it is used: the optimizer gives one several values."""
 
+    def __init__(self, f: Function) -> None:
+        self.f, self.makers = f, dict[str, list[int]]()
+        for at, i in enumerate(f.body):
+            for name in targets(i):
+                self.makers.setdefault(name, []).append(at)
 
-def predecessors_of(f: Function) -> dict[int, list[int]]:
-    """By instruction, those that may run just before it."""
-    before: dict[int, list[int]] = {}
-    for at in range(len(f.body)):
-        for then in successors_of(f, at):
-            before.setdefault(then, []).append(at)
-    return before
+    @cached_property
+    def before(self) -> dict[int, list[int]]:
+        """The instructions that may run just before each."""
+        return predecessors_of(self.f)
+
+    def may_reach(self, user: int, name: str, made: Container[str], read: int) -> bool:
+        """Whether instruction `user` may get register `name` as it was made of what `read` reads.
+
+        `made` are the registers that may be made of that. A copy counts, too: what it is a copy of
+        may be compared with what is read.
+        """
+        body, makers = self.f.body, self.makers.get(name, [])
+        if name not in made or len(makers) < 2:
+            return True
+        own = {k for k in makers if k == read or any(x in made for x in sources(body[k]))}
+        own |= {k for k in makers if body[k].op.startswith("mov.") and sources(body[k])}
+        stops = {k for k in makers if body[k].guard is None}
+        return not own.isdisjoint(reached([user], stops, self.before))
 
 
 def _loop(f: Function, start: int, functions: Mapping[str, Function]) -> list[int]:
@@ -316,27 +329,6 @@ def has_fences(f: Function, functions: Mapping[str, Function]) -> bool:
     called = (functions.get(x) for i in f.body if i.op.startswith("call") for x in i.operands)
     bodies = [f.body, *(x.body for x in called if x is not None)]
     return any(i.op.startswith(("membar", "fence")) for body in bodies for i in body)
-
-
-_POINTERS = re.compile("(mov|add|sub|mad|selp|cvt|cvta)$")
-
-
-def pointer_stores(f: Function) -> list[int]:
-    """The instructions, by index, that store 8 bytes computed of a shared variable's address."""
-    work = [x for i in f.body if i.op == "cvta.shared.u64" for x in targets(i)]
-    users, known, stores = users_of(f) if work else {}, set(work), set[int]()
-    for name in work:
-        for at in users.get(name, ()):
-            i = f.body[at]
-            head, *parts = i.op.split(".")
-            if head == "st" or (head == "atom" and {"exch", "cas"} & set(parts)):
-                stores |= (
-                    {at} if name in i.operands[-1] and TYPE_BYTES.get(parts[-1]) == 8 else set()
-                )
-            elif _POINTERS.match(head):
-                work += [x for x in targets(i) if x not in known]
-                known.update(targets(i))
-    return sorted(stores)
 
 
 _SWAP = re.compile(r"(_Z\d+)?atomicCAS|__\w*AtomicCAS")

@@ -18,8 +18,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from grader import dataclass
 from grader.simulator.decode.dataflow import sources, targets
 from grader.simulator.decode.operands import address_or_none
-from grader.simulator.decode.sync import successors_of
 from grader.simulator.ptx.debug_info import CallSite, LocalVariables
+from grader.simulator.ptx.flow import successors_of
 from grader.simulator.ptx.model import Function, Instruction
 from grader.simulator.ptx.source_map import OWN
 

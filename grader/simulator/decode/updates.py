@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Container, Mapping
 from functools import cached_property
 
 from grader.simulator.decode.dataflow import access_head, is_sum, sources, targets
@@ -32,15 +32,14 @@ from grader.simulator.decode.operands import address_or_none
 from grader.simulator.decode.retries import confirmed_loads, swap_loads
 from grader.simulator.decode.sync import (
     BY_SIZE,
+    Values,
     has_fences,
-    pointer_stores,
-    predecessors_of,
     strong_roles,
-    successors_of,
     unheeded_tests,
     users_of,
 )
-from grader.simulator.ptx.model import STRONG_READS, Function, Instruction
+from grader.simulator.ptx.flow import reached, successors_of
+from grader.simulator.ptx.model import STRONG_READS, TYPE_BYTES, Function, Instruction
 
 READ, WRITE, MERGE, BEST, POINTER = 1, 2, 4, 8, 16
 """What an instruction is to an update, in Insn.used: it reads the place, or writes there: what is
@@ -54,6 +53,7 @@ _COMPUTES = re.compile("(add|sub|mul|mad|fma|div|rem|abs|neg|xor|not|shl|shr|lg2
 _KEEPS = re.compile("(mov|cvt|cvta|and|or|min|max|lop3|bfe|bfi|prmt|shf)$")
 """Operations that change nothing when they are repeated, as of `v | bit`."""
 _MOVES = ("mov", "cvta")
+_POINTERS = re.compile("(mov|add|sub|mad|selp|cvt|cvta)$")
 
 
 def memory_roles(f: Function, functions: Mapping[str, Function]) -> dict[int, int]:
@@ -64,7 +64,7 @@ def memory_roles(f: Function, functions: Mapping[str, Function]) -> dict[int, in
     `confirmed_loads` read.
     """
     roles = strong_roles(f, functions) | dict.fromkeys(swap_loads(f, functions), RELAXED)
-    for at in pointer_stores(f):
+    for at in _pointer_stores(f):
         roles[at] = roles.get(at, 0) | POINTER << USED_SHIFT
     accesses = _Accesses(f)
     tests = dict.fromkeys(unheeded_tests(f), HAS_TESTS << SYNC_SHIFT)
@@ -85,7 +85,7 @@ class _Accesses:
     """The atomics and strong accesses of a function, and where their values go."""
 
     def __init__(self, f: Function) -> None:
-        self.f = f
+        self.f, self.values = f, Values(f)
         heads = [access_head(i) for i in f.body]
         self.atomics = [at for at, head in enumerate(heads) if head == "atom"]
         self.loads = [at for at, head in enumerate(heads) if head == "ld" and self.strong(at)]
@@ -156,6 +156,8 @@ class _Accesses:
             i = self.f.body[write]
             swap = len(i.operands) == 4
             value = i.operands[-1]
+            if not self.values.may_reach(write, value, made, at):
+                continue
             unused = self.comparing(made, value) | {write}
             if swap and (i.operands[2] not in made or users - unused):
                 continue
@@ -266,13 +268,13 @@ class _Accesses:
         read = {where[k] for k in loads}
         barriers = {k for k, i in enumerate(self.f.body) if i.op.startswith(("bar.", "barrier."))}
         writes = {k for k in where if access_head(self.f.body[k]) != "ld"}
-        before = predecessors_of(self.f)
-        first = _reached(loads, (), before) - _reached(loads, barriers, before)
+        before = self.values.before
+        first = reached(loads, (), before) - reached(loads, barriers, before)
         signs = {k for k in writes - first if where[k] in numbers}
         data = writes - first - signs
         data = {k for k in data if not all(_apart(where[k], place) for place in read)}
         then = [list(successors_of(self.f, k)) for k in range(len(self.f.body))]
-        after = [_reached(x, fences, dict(enumerate(then))) for x in (signs, data)]
+        after = [reached(x, fences, dict(enumerate(then))) for x in (signs, data)]
         return bool(signs) and after[0].isdisjoint(data) and after[1].isdisjoint(signs)
 
     def takes(self, i: Instruction, made: Container[str]) -> bool:
@@ -317,19 +319,24 @@ def _place(operand: str, copies: Mapping[str, str]) -> str:
     return base + plus + add
 
 
-def _reached(
-    starts: Iterable[int], stops: Container[int], then: Mapping[int, Sequence[int]]
-) -> set[int]:
-    """The instructions reached from some, up to and with the first of others."""
-    work, found = [*starts], set[int]()
-    while work:
-        at = work.pop()
-        new = set(then.get(at, ())) - found if at not in stops else set[int]()
-        found |= new
-        work += new
-    return found
-
-
 def _apart(a: str, b: str) -> bool:
     """Whether two places are known and differ: variables, or parameters with constant offsets."""
     return a != b and "%" not in a + b
+
+
+def _pointer_stores(f: Function) -> list[int]:
+    """The instructions, by index, that store 8 bytes computed of a shared variable's address."""
+    work = [x for i in f.body if i.op == "cvta.shared.u64" for x in targets(i)]
+    users, known, stores = users_of(f) if work else {}, set(work), set[int]()
+    for name in work:
+        for at in users.get(name, ()):
+            i = f.body[at]
+            head, *parts = i.op.split(".")
+            if head == "st" or (head == "atom" and {"exch", "cas"} & set(parts)):
+                stores |= (
+                    {at} if name in i.operands[-1] and TYPE_BYTES.get(parts[-1]) == 8 else set()
+                )
+            elif _POINTERS.match(head):
+                work += [x for x in targets(i) if x not in known]
+                known.update(targets(i))
+    return sorted(stores)
