@@ -42,7 +42,9 @@ were in a row."""
 SHARED_INSTRUCTIONS = "smsp__sass_inst_executed_op_shared_{}.sum"
 WAVEFRONTS = "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_{}.sum"
 CONFLICTS = "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_{}.sum"
-ATOMIC_INSTRUCTIONS = "smsp__inst_executed_op_{}_{}.sum"
+GLOBAL_ATOMICS = "smsp__sass_inst_executed_op_global_atom.sum"
+GLOBAL_REDUCTIONS = "smsp__inst_executed_op_global_red.sum"
+SHARED_ATOMICS = "smsp__inst_executed_op_shared_atom.sum"
 THREAD_ATOMICS = "ptx__thread_atomics_mem_{}.sum"
 """Not a metric of Nsight Compute: atomics on "global" or "shared" memory, one an active lane."""
 
@@ -205,7 +207,8 @@ def _copied(k: Any) -> Iterator[tuple[str, float]]:
 def _atomic(parts: list[str], k: Any) -> Iterator[tuple[str, float]]:
     """The counters of `atom` and `red`; an `atom` without a use is a `red`: see ptxas.py."""
     op, space = parts[0], "global" if k["sectors"] else "shared"
-    yield ATOMIC_INSTRUCTIONS.format(space, op), float(k["requests"])
+    on_global = GLOBAL_ATOMICS if op == "atom" else GLOBAL_REDUCTIONS
+    yield on_global if space == "global" else SHARED_ATOMICS, float(k["requests"])
     yield THREAD_ATOMICS.format(space), float(k["bytes"]) / TYPE_BYTES[parts[-1]]
     if space == "global":
         yield REQUESTS.format(op), float(k["requests"])

@@ -23,13 +23,15 @@ from grader.compile.program import Program
 from grader.compile.source import compile_source
 from grader.launch import Trace
 from grader.simulator.counters import (
-    ATOMIC_INSTRUCTIONS,
     BYTES,
     CONFLICTS,
     FLOPS,
+    GLOBAL_ATOMICS,
+    GLOBAL_REDUCTIONS,
     RATIO,
     REQUESTS,
     SECTORS,
+    SHARED_ATOMICS,
     SHARED_INSTRUCTIONS,
     WAVEFRONTS,
 )
@@ -49,8 +51,8 @@ SHARED = [
     name.format(op) for name in (WAVEFRONTS, CONFLICTS, SHARED_INSTRUCTIONS) for op in ("ld", "st")
 ]
 ATOMICS = [name.format(op) for name in (REQUESTS, SECTORS) for op in ("atom", "red")] + [
-    ATOMIC_INSTRUCTIONS.format("global", "red"),
-    ATOMIC_INSTRUCTIONS.format("shared", "atom"),
+    GLOBAL_REDUCTIONS,
+    SHARED_ATOMICS,
 ]
 FLOP = [FLOPS.format(p + op) for p in "fd" for op in ("add", "mul", "fma")]
 LIMITS = [f"launch__occupancy_limit_{of}" for of in ("blocks", "registers", "shared_mem", "warps")]
@@ -117,6 +119,11 @@ def test_counters_match_the_gpu(name: str) -> None:
         if ours.get(metric, 0.0) != theirs[metric]
     }
     assert set(differ) == {metric for kernel, metric in EXCEPT if kernel == name}, differ
+
+
+@pytest.mark.parametrize("name", [n for n in KERNELS if GLOBAL_ATOMICS in gpu(n)])
+def test_atomics_with_a_result_match_the_gpu(name: str) -> None:
+    assert trace(name).counters.get(GLOBAL_ATOMICS, 0.0) == gpu(name)[GLOBAL_ATOMICS]
 
 
 @pytest.mark.parametrize("name", KERNELS)

@@ -38,6 +38,7 @@ MORE = [
     "smsp__inst_executed_op_global_ld.sum",
     "smsp__inst_executed_op_global_st.sum",
     "smsp__inst_executed_op_global_red.sum",
+    "smsp__sass_inst_executed_op_global_atom.sum",
     "smsp__inst_executed_op_shared_atom.sum",
     "smsp__inst_executed_pipe_barrier.sum",
     "smsp__thread_inst_executed.sum",

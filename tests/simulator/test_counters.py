@@ -14,11 +14,11 @@ from grader.launch import Array, Launch, Scalar, Trace
 from grader.simulator.core.bindings import core
 from grader.simulator.core.run import Limits, Machine
 from grader.simulator.counters import (
-    ATOMIC_INSTRUCTIONS,
     CONFLICTS,
     FLOPS,
     REQUESTS,
     SECTORS,
+    SHARED_ATOMICS,
     THREAD_ATOMICS,
     THREAD_CONST_LOADS,
     WAVEFRONTS,
@@ -115,7 +115,7 @@ def test_atomics_and_constant_loads_by_lane_and_by_warp() -> None:
     assert held[THREAD_ATOMICS.format("global")] == 3 * 8
     assert held[THREAD_CONST_LOADS] == 3 * 64
     assert sum(held.get(REQUESTS.format(op), 0) for op in ("atom", "red")) == 3
-    assert sum(held.get(ATOMIC_INSTRUCTIONS.format("shared", op), 0) for op in ("atom", "red")) == 6
+    assert held[SHARED_ATOMICS] == 6
 
 
 def test_neighboring_loads_that_the_compiler_merges_have_no_conflict() -> None:
