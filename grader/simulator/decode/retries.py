@@ -17,6 +17,7 @@ from itertools import islice
 
 from grader.simulator.decode.dataflow import access_head, sources, targets
 from grader.simulator.decode.operands import address_or_none
+from grader.simulator.decode.stack import ACCESSES, frame_registers
 from grader.simulator.decode.sync import (
     callee_of,
     moved_by,
@@ -311,13 +312,21 @@ class _Looks:
             name = work.pop()
             for at in self.users.get(name, ()):
                 i = self.f.body[at]
-                if access_head(i) in ("ld", "st", "atom", "red") or name not in sources(i):
+                head, where = access_head(i), address_or_none("".join(i.operands[:1]))[0]
+                kept = head == "st" and where in self.frame[0] - {name}
+                if not kept and (head in ACCESSES or name not in sources(i)):
                     users.add(at)
                     continue
-                users |= set() if targets(i) else {at}
-                work += (new := set(targets(i)) - made)
+                to = self.frame[1] if kept else frozenset(targets(i))
+                users |= set() if kept or to else {at}
+                work += (new := to - made)
                 made |= new
         return made, users
+
+    @cached_property
+    def frame(self) -> tuple[frozenset[str], frozenset[str]]:
+        """The registers with addresses in the stack frame, and what is loaded from there."""
+        return frame_registers(self.f)
 
     def before_load(self, at: int, pair: Container[int], loads: Container[int]) -> set[int] | None:
         """The loads before which a look of a pair and a fence have to come, as before this one.

@@ -8,7 +8,7 @@ from functools import lru_cache
 from math import prod
 
 from grader.compile.program import Subscript
-from grader.simulator.decode.dataflow import sources, targets
+from grader.simulator.decode.dataflow import access_head, sources, targets
 from grader.simulator.decode.indexing import Statics
 from grader.simulator.decode.instructions import Insn
 from grader.simulator.decode.memory import PARAM, space_of
@@ -20,6 +20,8 @@ _NUMBER = re.compile(r"\d{1,9}")
 _SCALAR = re.compile(
     r"(?:(?:unsigned|signed|long|short|int|char|bool|float|double) ?)+|u?int\d+_t|size_t|.*\*"
 )
+ACCESSES = ("ld", "st", "atom", "red")
+_MAKES_ADDRESSES = frozenset(("add", "sub", "mul", "mad", "shl", "cvt", "and", "or", "mov", "cvta"))
 STORE = 64  # in the flag of a check of bounds, as in a report
 
 
@@ -156,3 +158,26 @@ def _unread_in_frame(f: Function) -> dict[int, list[str]]:
         ]
         for i, at, size in stores
     }
+
+
+def frame_registers(f: Function) -> tuple[frozenset[str], frozenset[str]]:
+    """The registers with addresses in a function's stack frame, and what is loaded from there.
+
+    None where an address goes anywhere else: others may then read what the function stores there.
+    """
+    nowhere = frozenset[str](), frozenset[str]()
+    names, before = {"%SP", "%SPL"}, 0
+    while before != len(names):
+        before = len(names)
+        for i in f.body:
+            if access_head(i) in ACCESSES or names.isdisjoint(sources(i)):
+                continue
+            if i.op.split(".")[0] not in _MAKES_ADDRESSES:
+                return nowhere
+            names.update(targets(i))
+    written = (x for i in f.body if access_head(i) in ACCESSES[1:] for x in i.operands[1:])
+    if any(not names.isdisjoint(vector(x)) for x in written):
+        return nowhere
+    loads = (i for i in f.body if access_head(i) == "ld")
+    own = (i for i in loads if address_or_none(i.operands[1])[0] in names)
+    return frozenset(names), frozenset(name for i in own for name in targets(i))
