@@ -181,3 +181,18 @@ extern "C" __global__ void object_of_member(int *y) {
   }
   y[threadIdx.x] = sum;
 }
+
+// A struct is copied with its padding as a vector; the sum takes members from the vector's registers.
+// kernel pad_by_vector grid 1 block 32
+// out y float32 = np.arange(32)[::-1] * 3. + 2
+extern "C" __global__ void pad_by_vector(float *y) {
+  struct alignas(16) Sample { float height, weight; short count; };
+  __shared__ Sample s[32], kept[32];
+  int t = threadIdx.x;
+  s[t].height = t;
+  s[t].weight = 2 * t;
+  s[t].count = 2;
+  __syncthreads();
+  reinterpret_cast<int4 *>(kept)[t] = reinterpret_cast<const int4 *>(s)[31 - t];
+  y[t] = kept[t].height + kept[t].weight + kept[t].count;
+}

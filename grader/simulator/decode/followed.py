@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache
 
 from grader.simulator.decode.dataflow import (
@@ -249,6 +249,20 @@ def _stores_value(i: Instruction, names: list[str]) -> bool:
     if i.op.split(".")[0] != "st" or len(i.operands) != 2:
         return False
     return address_or_none(i.operands[0])[0] not in names
+
+
+def copies_in_part(load: Instruction, uses: Callable[[str], list[Instruction]]) -> bool:
+    """Whether a load gets a vector of which an element is stored, and not used otherwise.
+
+    That may be padding: the optimizer takes members from registers of what the program copies.
+
+    Args:
+        load: the load.
+        uses: gives the instructions that read a register.
+    """
+    names = vector(load.operands[0])
+    stored = (bool(uses(x)) and all(_stores_value(i, [x]) for i in uses(x)) for x in names)
+    return len(names) > 1 and any(stored)
 
 
 def _copying_loops(f: Function) -> frozenset[int]:

@@ -27,7 +27,7 @@ from grader.simulator.core.run import Limits, Machine, Raw
 from grader.simulator.decode.blocks import reachable, successors
 from grader.simulator.decode.control_flow import BARRIER, ORDERS, WARPSYNC
 from grader.simulator.decode.dataflow import sources, targets
-from grader.simulator.decode.followed import cuts_bytes, is_exchange
+from grader.simulator.decode.followed import copies_in_part, cuts_bytes, is_exchange
 from grader.simulator.decode.module import Image
 from grader.simulator.decode.operands import vector
 from grader.simulator.diagnose.branching import block_of
@@ -120,6 +120,9 @@ class Confirmation:
     def is_discardable(self, pc: int, *, copied: bool = False) -> bool:
         """Whether the value of a load may have no effect; `copied`: other than to be stored."""
         if pc not in self.blocks:
+            return True
+        code, at_name = self.image.instructions, self.readers_of(self.image.owner[pc])
+        if copied and copies_in_part(code[pc], lambda x: [code[k] for k in at_name.get(x, ())]):
             return True
         readers, used = self._readers_of_value(pc, copied=copied)
         before = -1
