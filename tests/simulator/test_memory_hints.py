@@ -11,6 +11,7 @@ from functools import cache
 import numpy as np
 import pytest
 
+from grader.checks.causes import Explanation, with_tried_hints
 from grader.compile.program import Parameter, Program
 from grader.compile.source import compile_source
 from grader.launch import Array, Dim3, Finding, Launch, Scalar
@@ -70,6 +71,19 @@ class Case:
     block: Dim3 = (64, 1, 1)
 
 
+QUADS = HEAD + (
+    "  float b[12];\n  for (int i = 0; i < 12; ++i) b[i] = a[i];\n"
+    "  *(float4*)&b[n % 4] = make_float4(1, 2, 3, 4);\n  out[threadIdx.x] = b[n % 8];\n}\n"
+)
+PASSED_BY = HEAD + (
+    "  for (int i = 0; i < n; ++i) {\n    if (threadIdx.x >= 32) break;\n    __syncthreads();\n"
+    "  }\n  out[threadIdx.x] = a[threadIdx.x];\n}\n"
+)
+RULES = {
+    "misaligned": (QUADS, 61, "a multiple of 16. `__align__(16)`"),
+    "passed-by": (PASSED_BY, 8, "Every thread that the barrier waits for must reach it"),
+}
+
 CASES = {
     "member-without-a-value": Case(MEMBERS, "uninitialized-read", "declare it as `Sum u = {};`"),
     "member-of-no-named-type": Case(
@@ -128,6 +142,14 @@ def test_finding_has_its_hint(name: str) -> None:
     assert bool(found) == bool(case.kind), found
     texts = [f"{f.message}; {f.hint}" for f in found]
     assert not case.kind or any(case.text in text for text in texts) != case.absent, texts
+
+
+@pytest.mark.parametrize("name", RULES)
+def test_the_rule_stays_where_no_edit_was_confirmed(name: str) -> None:
+    source, n, rule = RULES[name]
+    found = findings(Case(source, "", "", n=n))
+    shown = with_tried_hints(found, Explanation(trials=1))
+    assert any(rule in f.hint for f in shown) and not any("Move" in f.hint for f in shown), shown
 
 
 def test_clean_kernels_have_no_errors() -> None:

@@ -102,8 +102,8 @@ def _early_exit(r: Report, *, returned: bool, op: str) -> Finding:
         )
         return _divergence(
             f"some threads {reach}, though they have not returned: they pass by it",
-            f"Move the {what} out of the branch or loop that only some threads enter: every thread "
-            "that it waits for must reach it, and equally often.",
+            f"Every thread that the {what} waits for must reach it, equally often. Move it out of "
+            "the branch or loop that only some threads enter.",
         )
     if r.extra:
         return _divergence(

@@ -277,9 +277,10 @@ def _invalid(r: Report, own: str, in_loop: bool, sign_hint: str) -> tuple[str, s
     if r.has(ODD_SIZE):
         return _odd_size(r, whole, bytes_)
     if r.has(MISALIGNED) and (t.name or t.space in ("local", "shared")):
+        declared = f" `__align__({r.bytes})` makes a variable begin at one." * (t.space == "local")
         return (
             f"misaligned {own} of {bytes_} in {t.space} {whole or 'memory'}",
-            f"Use an address that is a multiple of {r.bytes} for an access of {bytes_}.",
+            f"The address of an access of {bytes_} must be a multiple of {r.bytes}.{declared}",
         )
     if r.has(READONLY):
         return (
