@@ -17,13 +17,7 @@ from grader.checks.findings import (
     spread_work,
 )
 from grader.checks.result import CaseRun, Dependency, Evidence, MeasuredOptions, Verdict, limited
-from grader.checks.traffic import (
-    ATOMICS,
-    CONSTANT_LOADS,
-    LOAD_BYTES,
-    WORKING_THREADS,
-    moved_bytes,
-)
+from grader.checks.traffic import ATOMICS, CONSTANT_LOADS, LOAD_BYTES, WORKING_THREADS, moved_bytes
 from grader.compile.entries import is_constant, local_memory_line
 from grader.compile.program import Program
 from grader.labs.expressions import evaluate_expression
@@ -225,6 +219,7 @@ def _check_sharing(options: Options, run: CaseRun, evidence: Evidence) -> LimitR
       that they receive from other lanes of their warp by instructions count as loaded.
     - They read from shared memory what other threads wrote, at least `min_shared_ratio` of the
       bytes that they load. Where that memory has to be dynamic, a part of it is (`MIN_DYNAMIC`).
+      Where exchanges do not count, that is of all cases: a warp may add up equal elements itself.
 
     A launch with few working threads, or whose threads have nothing to share, shows none of this;
     nor does one in which the lab's own limits allow what the baseline does. Where its limit on
@@ -245,7 +240,9 @@ def _check_sharing(options: Options, run: CaseRun, evidence: Evidence) -> LimitR
     loaded, foreign = moved_bytes(run.trace) + received, counters[FOREIGN_BYTES]
     measured = {"bytes_from_other_threads": foreign, "global_load_bytes": loaded}
     problem = _sharing_problem(run.trace, base, received, spared)
-    if foreign < options.min_shared_ratio * loaded:
+    traces = [run.trace] if options.count_exchanges else evidence.sound_traces
+    shared = sum(trace.counters.get(FOREIGN_BYTES, 0.0) for trace in traces)
+    if shared < options.min_shared_ratio * (received + sum(map(moved_bytes, traces))):
         problem = (
             f"threads read {foreign:,.0f} bytes from shared memory that other threads wrote, and "
             f"load {loaded:,.0f} bytes from global memory"

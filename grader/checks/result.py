@@ -272,6 +272,11 @@ class Evidence:
         ended = run.launched and run.prepared is not None and run.trace.ended and run.computed.ended
         return ended and self.is_right(run.case.name)
 
+    @property
+    def sound_traces(self) -> list[Trace]:
+        """The traces of the cases that can be measured."""
+        return [run.trace for run in self.measured if self.is_sound(run)]
+
     def baseline_threads(self, run: CaseRun) -> int:
         """Return the number of threads of the baseline's launch in a case."""
         if self.lab.baseline_geometry is None or run.prepared is None:
