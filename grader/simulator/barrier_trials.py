@@ -20,7 +20,7 @@ from grader.simulator.diagnose.kernel_code import source_lines
 from grader.simulator.diagnose.places import Gap
 from grader.simulator.diagnose.races import ACROSS_BLOCKS, WITHIN_WARP, Report
 from grader.simulator.ptx.call_copies import original_name
-from grader.simulator.ptx.model import Function, Instruction, Location, Module, root_line
+from grader.simulator.ptx.model import Function, Instruction, Location, Module, root_lines
 
 MOST_STEPS = 1 << 18
 """The warp instructions of a run that is repeated."""
@@ -100,10 +100,7 @@ def _breaks_barriers(raw: Raw) -> bool:
 
 def _place(function: Function, gap: Gap) -> int | None:
     """The index in a function's code of the place of a barrier; None where it is not known."""
-    lines, last = [], 0
-    for i in function.body:
-        last = root_line(i.location) or last
-        lines.append(last)
+    lines = [*root_lines(i.location for i in function.body)]
     behind, before = gap.apart
     if not {gap.first, gap.then}.issubset(lines):
         return None

@@ -7,7 +7,7 @@ import pytest
 from grader.compile.source import compile_source
 from grader.simulator.core.bindings import core
 from grader.simulator.decode.dataflow import LocalAccesses, has_local
-from grader.simulator.decode.followed import followed_loads
+from grader.simulator.decode.followed import moving_loads
 from grader.simulator.decode.module import decode
 from grader.simulator.ptx import source_map
 from grader.simulator.ptx.model import Function
@@ -115,7 +115,7 @@ FOLLOWED = {
 def test_merged_and_copied_loads_are_followed(body: str, count: int) -> None:
     f = function(ENTRY, body)
     loads = [i for i in f.body if i.op.startswith("ld.") and "param" not in i.op]
-    assert sum(id(i) in followed_loads(f) for i in loads) == count
+    assert sum(id(i) in moving_loads(f).followed for i in loads) == count
 
 
 def execs(source: bytes) -> list[str]:

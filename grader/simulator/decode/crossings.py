@@ -12,20 +12,19 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import NamedTuple
 
 from grader import dataclass
 from grader.compile.program import Subscript
 from grader.simulator.decode.blocks import COMPUTES
 from grader.simulator.decode.dataflow import LocalAccesses, has_local, maybe_undefined, targets
-from grader.simulator.decode.followed import followed_loads, may_hold, moving, moving_loads
+from grader.simulator.decode.followed import Loads, may_hold, may_share, moving, moving_loads
 from grader.simulator.decode.instructions import Insn, make_insn
 from grader.simulator.decode.lifetimes import Marks, without_value
-from grader.simulator.decode.memory import CONST, LOCAL, PARAM, base_of, is_strong, space_of
+from grader.simulator.decode.memory import LOCAL, PARAM, base_of, space_of
 from grader.simulator.decode.numbering import Numbered
 from grader.simulator.decode.operands import Operands, address_or_none, vector
 from grader.simulator.ptx.debug_info import LocalVariables
-from grader.simulator.ptx.model import TYPE_BYTES, Function, Instruction, Variable
+from grader.simulator.ptx.model import FRAME, TYPE_BYTES, Function, Instruction, Variable
 
 _NAME = re.compile(r"[$%A-Za-z_][$%\w@]*")
 Crossing = tuple[str, str]
@@ -79,31 +78,17 @@ _CHECKED = 8
 """A flag of what marks a store: it was checked that anything that was stored has a value."""
 
 
-class Loads(NamedTuple):
-    """Loads from shared or global memory, by id, whose values have shadows.
-
-    Attributes:
-        followed: those whose value may have none, and is followed to its use.
-        copied: those of memory that must have been written; a store may have left it without a
-            value.
-        by_pointer: those of the first that need all or nothing of what they load.
-    """
-
-    followed: frozenset[int] = frozenset()
-    copied: frozenset[int] = frozenset()
-    by_pointer: frozenset[int] = frozenset()
-
-
-def shadowed_loads(f: Function, *, follows: bool, words: bool, library: bool) -> Loads:
-    """The loads of a function whose values have shadows.
+def _shadowed(f: Function, loads: Loads, *, follows: bool, words: bool, library: bool) -> Loads:
+    """The loads of a function whose values have shadows, of the loads of values that move.
 
     Args:
         f: the function.
+        loads: what `moving_loads` finds.
         follows: whether values are followed in the kernel.
-        words: whether words may be padding.
+        words: whether words that are only copied may be padding: they are followed, too.
         library: whether a library's code stores values that may have none.
     """
-    followed, copied, by_pointer = moving_loads(f)
+    followed, copied, by_pointer = loads
     followed = followed if follows else frozenset()
     if words:
         followed, copied, by_pointer = followed | copied, frozenset(), frozenset()
@@ -116,16 +101,9 @@ def shadowed_loads(f: Function, *, follows: bool, words: bool, library: bool) ->
 
 def library_accesses(f: Function, head: str) -> frozenset[int]:
     """The loads or stores of a library's code, by id, that may be to shared or global memory."""
-    return frozenset(id(i) for i in f.body if (i.library or f.library) and _may_share(i, head))
-
-
-def _may_share(i: Instruction, head: str) -> bool:
-    parts = i.op.split(".")
-    if parts[0] != head or len(i.operands) != 2 or "::cluster" in i.op or is_strong(i.op):
-        return False
-    if address_or_none(i.operands[head == "ld"])[0] in ("%SP", "%SPL"):
-        return False
-    return space_of(parts) not in (PARAM, CONST, LOCAL)
+    own = (i for i in f.body if (i.library or f.library) and may_share(i, head))
+    at = head == "ld"
+    return frozenset(id(i) for i in own if address_or_none(i.operands[at])[0] not in FRAME)
 
 
 def is_stored(i: Instruction) -> bool:
@@ -150,11 +128,6 @@ def stored_values(i: Instruction, o: Operands, *, checked: bool) -> Iterator[tup
         insn = Insn("shadow_stored", a=a, imm=add + k * size, size=size, mode=mode, space=space)
         insn.flag = _CHECKED * (checked or len(values) > 1)
         yield name, insn
-
-
-def has_padding(functions: Sequence[Function], variables: LocalVariables) -> bool:
-    """Whether the functions load integers only to copy them, and a type of theirs has padding."""
-    return variables.has_padding and any(moving_loads(f)[1] for f in functions)
 
 
 def stores_in_library(functions: Sequence[Function]) -> bool:
@@ -200,28 +173,25 @@ class Use:
 
     Attributes:
         has_locals: variables in local memory.
-        follows: values are followed to their use: `followed_loads`, or one of the next two.
-        words: words that are only copied may be padding: they are followed, too.
+        follows: values are followed to their use.
         library: a library's code stores values, which may have none.
         numbered: of the functions that make addresses of their variables, these variables.
         subscripts: those that are known to be outside their arrays.
+        loads: by function, the loads from shared or global memory whose values have shadows.
         crossed: parameters and results that may be undefined.
     """
 
     has_locals: bool
     follows: bool
-    words: bool
     library: bool
     numbered: Mapping[str, Numbered]
-    subscripts: Sequence[Subscript] = ()
+    subscripts: Sequence[Subscript]
+    loads: Mapping[str, Loads]
     crossed: frozenset[Crossing] = frozenset()
 
-    def loads(self, f: Function) -> Loads:
-        """The loads from shared or global memory whose values have shadows."""
-        if not (self.follows or self.has_locals):
-            return Loads()
-        how = {"follows": self.follows, "words": self.words, "library": self.library}
-        return shadowed_loads(f, **how)
+    def loads_in(self, f: Function) -> Loads:
+        """The loads of a function whose values have shadows."""
+        return self.loads.get(f.name, Loads())
 
     def handed(self, f: Function, functions: Mapping[str, Function]) -> frozenset[int]:
         """The loads and stores, by id, of arguments and results whose shadows cross a call."""
@@ -244,19 +214,20 @@ def use_of(
     numbered: Mapping[str, Numbered],
     subscripts: Sequence[Subscript],
 ) -> Use:
-    """What the functions of a kernel have; nothing is followed without their `variables`."""
-    own = has_local(functions), *_followed(functions, variables)
-    return Use(*own, numbered, subscripts)
+    """What the functions of a kernel have; nothing is followed without their `variables`.
 
-
-def _followed(
-    functions: Sequence[Function], variables: LocalVariables | None
-) -> tuple[bool, bool, bool]:
-    """Whether anything is followed, words that may be padding, and what a library stores."""
-    if variables is None:
-        return False, False, False
-    words, library = has_padding(functions, variables), stores_in_library(functions)
-    return words or library or any(map(followed_loads, functions)), words, library
+    Words may be padding where functions load integers only to copy them, and a type has padding.
+    """
+    has_locals = has_local(functions)
+    moving = {f.name: moving_loads(f) for f in functions} if variables is not None else {}
+    words = variables is not None and variables.has_padding
+    words = words and any(loads.copied for loads in moving.values())
+    library = variables is not None and stores_in_library(functions)
+    follows = words or library or any(loads.followed for loads in moving.values())
+    how = {"follows": follows, "words": words, "library": library}
+    known = moving if follows or has_locals else {}
+    loads = {f.name: _shadowed(f, known[f.name], **how) for f in functions if known}
+    return Use(has_locals, follows, library, numbered, subscripts, loads)
 
 
 class _Flow:
@@ -266,7 +237,7 @@ class _Flow:
         self.f, self.crossings, self.use = f, crossings(f, functions), use
         self.undefined = maybe_undefined(f)
         local = LocalAccesses(f) if use.has_locals else None
-        loads = use.loads(f)
+        loads = use.loads_in(f)
         from_memory = loads.copied | loads.followed
         self.in_memory = local.loaded if local else frozenset()
         self.in_memory |= {n for i in f.body if id(i) in from_memory for n in targets(i)}

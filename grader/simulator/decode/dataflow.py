@@ -23,7 +23,7 @@ from grader import dataclass
 from grader.simulator.decode.instructions import types_of
 from grader.simulator.decode.memory import GENERIC, LOCAL, space_of
 from grader.simulator.decode.operands import address_or_none, vector
-from grader.simulator.ptx.model import TYPE_BYTES, Function, Instruction
+from grader.simulator.ptx.model import FRAME, TYPE_BYTES, Function, Instruction
 
 _NAME = re.compile(r"[$%A-Za-z_][$%\w@]*")
 BRANCHES = frozenset(("bra", "brx", "ret", "exit", "trap"))
@@ -192,7 +192,6 @@ address; the offset in bytes; the size in bytes."""
 _MAX_DEPTH = 8
 """Calls within calls that are followed."""
 _COPIES = ("mov", "cvt", "and", "cvta")
-_STACK = ("%SP", "%SPL")
 
 
 def pieces(i: Instruction) -> Iterator[tuple[str, Piece]]:
@@ -269,14 +268,14 @@ class _ParameterUses:
 
     def forget(self) -> None:
         """Drop what another function, or a store to an unknown address, may have changed."""
-        self.in_memory = {at: piece for at, piece in self.in_memory.items() if at[0] not in _STACK}
+        self.in_memory = {at: piece for at, piece in self.in_memory.items() if at[0] not in FRAME}
 
     def store(self, i: Instruction) -> None:
         """Follow a store."""
         if len(i.operands) != 2:
             return
         for name, (base, at, size) in pieces(i):
-            if base not in _STACK and "param" not in i.op:
+            if base not in FRAME and "param" not in i.op:
                 self.forget()
                 continue
             for p in [p for p in self.in_memory if p[0] == base]:

@@ -13,6 +13,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache
+from typing import NamedTuple
 
 from grader.simulator.decode.dataflow import (
     BRANCHES,
@@ -33,7 +34,7 @@ from grader.simulator.decode.memory import (
     space_of,
 )
 from grader.simulator.decode.operands import address_or_none, vector
-from grader.simulator.ptx.model import TYPE_BYTES, Function, Instruction
+from grader.simulator.ptx.model import FRAME, TYPE_BYTES, Function, Instruction
 
 Key = tuple[int, object, str]
 """Of an access: its basic block, its location, and the register that its address is made from."""
@@ -88,25 +89,29 @@ def cuts_bytes(i: Instruction, width: int) -> bool:
     return min((TYPE_BYTES[kind] for kind in types_of(i.op)), default=width) < width
 
 
-def followed_loads(f: Function) -> frozenset[int]:
-    """The loads, by id, from shared or global memory whose value is followed to its use.
+class Loads(NamedTuple):
+    """Loads from shared or global memory, by id, whose values have shadows.
 
-    Their value is stored or masked and not used otherwise. They load a bit field with its
-    neighbors, or are one of several loads that copy a struct or vector. Or the value goes to a
-    variable that has another value on another path, and may be discarded there: to a register, a
-    place in the stack frame that is stored twice, or what a pointer or reference leads to.
+    Attributes:
+        followed: those whose value may be none, and is followed to its use. It is stored or masked
+            and not used otherwise: they load a bit field with its neighbors, or are one of several
+            loads that copy a struct or vector. Or it goes to a variable that has another value on
+            another path, and may be discarded there: to a register, a place in the stack frame that
+            is stored twice, or what a pointer or reference leads to.
+        copied: those that copy one integer, which may be a struct of bit fields. The memory must
+            have been written; of a word that was written in part, only a use of the other bits is a
+            mistake. A store may have left it without a value.
+        by_pointer: those of the first that a pointer leads to a variable for, which may be in any
+            memory: of a value of which bytes were never written, there must be none that were.
     """
-    return moving_loads(f)[0]
+
+    followed: frozenset[int] = frozenset()
+    copied: frozenset[int] = frozenset()
+    by_pointer: frozenset[int] = frozenset()
 
 
-def moving_loads(f: Function) -> tuple[frozenset[int], frozenset[int], frozenset[int]]:
-    """The loads that are followed, those that copy one integer, and some of the first, by id.
-
-    The integer may be a struct of bit fields. Memory that was never written must not be read so. Of
-    a word that was written in part, only a use of the other bits is a mistake.
-    What the last ones load, a pointer leads to a variable for, which may be in any memory: of a
-    value of which bytes were never written, there must be none that were.
-    """
+def moving_loads(f: Function) -> Loads:
+    """The loads of a function whose values go elsewhere: each list of them that `Loads` has."""
     uses: dict[str, list[Instruction]] = defaultdict(list)
     for i in f.body:
         for name in dict.fromkeys([*sources(i), *([i.guard[0]] if i.guard else [])]):
@@ -142,7 +147,7 @@ def moving_loads(f: Function) -> tuple[frozenset[int], frozenset[int], frozenset
             copied.add(id(members[0]))
     by_pointer -= followed
     followed |= by_pointer
-    return frozenset(followed), frozenset(copied - followed), frozenset(by_pointer)
+    return Loads(frozenset(followed), frozenset(copied - followed), frozenset(by_pointer))
 
 
 def is_exchange(i: Instruction) -> bool:
@@ -193,7 +198,7 @@ class _Variables:
 def _is_in_frame(i: Instruction) -> bool:
     """Whether an instruction stores to a place in the stack frame."""
     where = i.operands[0] if i.op.startswith("st.") and i.operands else ""
-    return address_or_none(where)[0] in ("%SP", "%SPL")
+    return address_or_none(where)[0] in FRAME
 
 
 def _users(
@@ -223,13 +228,19 @@ def _memory_accesses(f: Function, head: str) -> Iterator[tuple[Key, Instruction]
             written[name].append(i)
     starts, block = set(f.labels.values()), 0
     for at, i in enumerate(f.body):
-        parts = i.op.split(".")
         block += at in starts
-        if parts[0] == head and len(i.operands) == 2 and "::cluster" not in i.op:
+        if may_share(i, head):
             where = i.operands[0 if head == "st" else 1]
-            if space_of(parts) not in (PARAM, CONST, LOCAL) and not is_strong(i.op):
-                yield (block, i.location, _root(written, address_or_none(where)[0])), i
-        block += parts[0] in BRANCHES
+            yield (block, i.location, _root(written, address_or_none(where)[0])), i
+        block += i.op.split(".")[0] in BRANCHES
+
+
+def may_share(i: Instruction, head: str) -> bool:
+    """Whether an instruction is a weak load or store, `head`, that others may see."""
+    parts = i.op.split(".")
+    if parts[0] != head or len(i.operands) != 2 or "::cluster" in i.op:
+        return False
+    return space_of(parts) not in (PARAM, CONST, LOCAL) and not is_strong(i.op)
 
 
 def _root(written: Mapping[str, list[Instruction]], name: str) -> str:

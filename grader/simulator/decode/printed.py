@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping
 from grader import dataclass
 from grader.simulator.decode.operands import address_or_none
 from grader.simulator.ptx.debug_info import LocalVariables
-from grader.simulator.ptx.model import TYPE_BYTES, Function, Instruction
+from grader.simulator.ptx.model import FRAME, TYPE_BYTES, Function, Instruction
 
 _NAME = re.compile(r"[$%A-Za-z_][$%\w@]*")
 _NUMBER = re.compile(r"\d{1,9}")
@@ -86,7 +86,7 @@ def _calls(f: Function, variables: LocalVariables | None) -> Iterator[_Call]:
             base, offset = address_or_none(i.operands[0])
             if "param" in rest:
                 given[base] = i.operands[1]
-            elif base in ("%SP", "%SPL") and not (variables and variables.at(frame, offset)):
+            elif base in FRAME and not (variables and variables.at(frame, offset)):
                 stored.append((i, offset))
         elif head == "add" and i.operands[1:2] == ["%SP"] and _NUMBER.fullmatch(i.operands[-1]):
             offsets[i.operands[0]] = int(i.operands[-1])

@@ -26,7 +26,7 @@ from grader.simulator.decode.sync import (
     truth_of,
     users_of,
 )
-from grader.simulator.ptx.flow import predecessors_of, successors_of
+from grader.simulator.ptx.flow import predecessors_of, reached, successors_of
 from grader.simulator.ptx.model import STRONG_READS, TYPE_BYTES, Function, Instruction
 
 _WIDTHS = {2: "16|32|64", 4: "32|64", 8: "64"}
@@ -162,19 +162,19 @@ class _Flow:
 
     def reached(self, start: int, ends: set[int]) -> set[int]:
         """The instructions that may run after another, up to and with the first of `ends`."""
-        work, found = [start], set[int]()
-        while work:
-            for then in self.after(work.pop()):
-                if then < len(self.f.body) and then not in found:
-                    found.add(then)
-                    work += [then] if then not in ends else []
-        return found
+        return reached([start], ends, self.then)
 
-    def after(self, at: int) -> Iterable[int]:
-        """The successors of an instruction, without the way that `while (true)` never takes."""
-        guard = self.f.body[at].guard
-        never = guard and not guard[1] and self.values.get(guard[0]) == ("0", 0)
-        return [at + 1] if never else successors_of(self.f, at)
+    @cached_property
+    def then(self) -> dict[int, list[int]]:
+        """The successors of each instruction, without the way that `while (true)` never takes."""
+        never = {
+            at
+            for at, i in enumerate(self.f.body)
+            if i.guard and not i.guard[1] and self.values.get(i.guard[0]) == ("0", 0)
+        }
+        ends = len(self.f.body)
+        ways = ([at + 1] if at in never else successors_of(self.f, at) for at in range(ends))
+        return {at: [k for k in after if k < ends] for at, after in enumerate(ways)}
 
     def computes(self, i: Instruction, heads: re.Pattern[str]) -> bool:
         """Whether an instruction only makes a value of its operands, by some operations."""

@@ -11,7 +11,7 @@ result goes to the other function with it, behind it in the parameter area (`Fra
 A library may compute with what was never set, and not use the result: in its code that is no
 finding. What it returns so, and what it is given, is.
 
-A load from shared or global memory reads what it loads, except for those of `followed_loads`.
+A load from shared or global memory reads what it loads, except for those of `Loads.followed`.
 """
 
 from __future__ import annotations
@@ -122,7 +122,7 @@ class Shadows:
         self.accesses = local.accesses if local else frozenset()
         self.uniform = local.uniform if local else frozenset()
         self.follows = use.follows
-        self.followed, self.copied_words, self.by_pointer = use.loads(f)
+        self.followed, self.copied_words, self.by_pointer = use.loads_in(f)
         in_memory = local.loaded if local else frozenset()
         self.from_memory = self.followed | self.copied_words
         self.handed = handed

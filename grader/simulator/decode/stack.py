@@ -14,7 +14,7 @@ from grader.simulator.decode.instructions import Insn
 from grader.simulator.decode.memory import PARAM, space_of
 from grader.simulator.decode.operands import address_or_none, vector
 from grader.simulator.ptx.debug_info import LocalVariable, LocalVariables
-from grader.simulator.ptx.model import TYPE_BYTES, Function, Instruction, Module
+from grader.simulator.ptx.model import FRAME, TYPE_BYTES, Function, Instruction, Module
 
 _NUMBER = re.compile(r"\d{1,9}")
 _SCALAR = re.compile(
@@ -141,8 +141,8 @@ def _unread_in_frame(f: Function) -> dict[int, list[str]]:
         if not any("%SP" in x for x in i.operands):
             continue
         base, at = address_or_none(i.operands[parts[0] != "st"] if len(i.operands) == 2 else "")
-        if base not in ("%SP", "%SPL") or parts[0] not in ("ld", "st"):
-            if parts[0] in ("mov", "cvta") and i.operands[0] in ("%SP", "%SPL"):
+        if base not in FRAME or parts[0] not in ("ld", "st"):
+            if parts[0] in ("mov", "cvta") and i.operands[0] in FRAME:
                 continue
             return {}
         size = TYPE_BYTES.get(parts[-1], 8)
@@ -166,7 +166,7 @@ def frame_registers(f: Function) -> tuple[frozenset[str], frozenset[str]]:
     None where an address goes anywhere else: others may then read what the function stores there.
     """
     nowhere = frozenset[str](), frozenset[str]()
-    names, before = {"%SP", "%SPL"}, 0
+    names, before = set(FRAME), 0
     while before != len(names):
         before = len(names)
         for i in f.body:

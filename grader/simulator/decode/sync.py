@@ -25,6 +25,7 @@ from grader.simulator.decode.memory import (
 from grader.simulator.decode.operands import OperandError, Operands, address_or_none, vector
 from grader.simulator.ptx.flow import predecessors_of, reached, successors_of
 from grader.simulator.ptx.model import (
+    FRAME,
     STRONG_READS,
     TYPE_BYTES,
     Function,
@@ -181,7 +182,7 @@ def stack_slot(i: Instruction) -> str:
     if i.op.split(".")[0] not in ("ld", "st") or len(i.operands) != 2:
         return ""
     where = i.operands[0 if i.op.startswith("st") else 1]
-    return where if where.strip("[ ]").partition("+")[0] in ("%SP", "%SPL") else ""
+    return where if where.strip("[ ]").partition("+")[0] in FRAME else ""
 
 
 def _reached(

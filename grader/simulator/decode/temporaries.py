@@ -20,12 +20,11 @@ from grader.simulator.decode.dataflow import sources, targets
 from grader.simulator.decode.operands import address_or_none
 from grader.simulator.ptx.debug_info import CallSite, LocalVariables
 from grader.simulator.ptx.flow import successors_of
-from grader.simulator.ptx.model import Function, Instruction
+from grader.simulator.ptx.model import FRAME, Function, Instruction
 from grader.simulator.ptx.source_map import OWN
 
 _PLACE = re.compile(r"\[%SPL?\b\+?(\d{0,9})")
 _NUMBER = re.compile(r"\d{1,9}")
-_FRAME = ("%SP", "%SPL")
 
 
 @dataclass(frozen=True)
@@ -152,7 +151,7 @@ class _Code:
         if head in ("ld", "st") and len(i.operands) == 2:
             base, at = address_or_none(i.operands[head == "ld"])
             is_kept = head == "st" and name in i.operands[1] and "param" not in parts
-            return None if is_kept and (base not in _FRAME or at not in self.pointers) else ()
+            return None if is_kept and (base not in FRAME or at not in self.pointers) else ()
         if head in ("mov", "cvta") or (head == "add" and _NUMBER.fullmatch(i.operands[-1])):
             return targets(i)
         return None

@@ -273,8 +273,8 @@ class _Accesses:
         signs = {k for k in writes - first if where[k] in numbers}
         data = writes - first - signs
         data = {k for k in data if not all(_apart(where[k], place) for place in read)}
-        then = [list(successors_of(self.f, k)) for k in range(len(self.f.body))]
-        after = [reached(x, fences, dict(enumerate(then))) for x in (signs, data)]
+        then = {k: [*successors_of(self.f, k)] for k in range(len(self.f.body))}
+        after = [reached(x, fences, then) for x in (signs, data)]
         return bool(signs) and after[0].isdisjoint(data) and after[1].isdisjoint(signs)
 
     def takes(self, i: Instruction, made: Container[str]) -> bool:

@@ -113,9 +113,12 @@ class Confirmation:
             found = []
         ops = self.image.ops
         parts = {pc: ops[pc].split(".") for pc in found if pc < len(ops)}
-        is_load = {pc for pc, p in parts.items() if p[0] in _LOADS and STRONG_READS.isdisjoint(p)}
-        exchanges = {pc for pc in parts if is_exchange(self.image.instructions[pc])}
-        return [pc for pc in parts if pc in is_load or (r.kind == c.UNINIT and pc in exchanges)]
+        code, unset = self.image.instructions, r.kind == c.UNINIT
+        return [
+            pc
+            for pc, p in parts.items()
+            if (p[0] in _LOADS and STRONG_READS.isdisjoint(p)) or (unset and is_exchange(code[pc]))
+        ]
 
     def is_discardable(self, pc: int, *, copied: bool = False) -> bool:
         """Whether the value of a load may have no effect; `copied`: other than to be stored."""

@@ -8,7 +8,9 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Sequence
 from functools import cached_property, lru_cache
+from itertools import groupby
 from math import prod
+from operator import itemgetter
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -36,7 +38,7 @@ from grader.simulator.diagnose.variables import (
     indexed_variable,
 )
 from grader.simulator.ptx.debug_info import PADDING, LocalVariable, LocalVariables
-from grader.simulator.ptx.model import root_line
+from grader.simulator.ptx.model import root_lines
 
 if TYPE_CHECKING:
     from grader.compile.syntax import Node, Tree
@@ -292,13 +294,9 @@ def _source_variables(source: str) -> SourceVariables:
 
 def source_lines(image: Image) -> list[int]:
     """The source line of each program counter; where the compiler gives none, the line before."""
-    out, last, owner = [], 0, -1
-    for location, number in zip(image.locations, image.owner, strict=True):
-        last = 0 if number != owner else last
-        owner = number
-        last = root_line(location) or last
-        out.append(last)
-    return out
+    places = zip(image.owner, image.locations, strict=True)
+    functions = groupby(places, itemgetter(0))
+    return [line for _, own in functions for line in root_lines(at for _, at in own)]
 
 
 _UNSIGNED = {"uint8": "unsigned char", "uint16": "unsigned short"}

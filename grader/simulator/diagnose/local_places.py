@@ -16,7 +16,7 @@ from grader.simulator.decode.dataflow import targets
 from grader.simulator.decode.module import Image
 from grader.simulator.decode.stack import local_variables
 from grader.simulator.ptx.debug_info import LocalVariables
-from grader.simulator.ptx.model import Instruction
+from grader.simulator.ptx.model import FRAME, Instruction
 
 _FRAME = re.compile(r"\[?%SPL?(?:\+(\d{1,6}))?\]?$")
 _PARAMETER = re.compile(r"_param_(\d{1,3})\b")
@@ -130,7 +130,7 @@ class LocalPlaces:
         """By program counter, the place of each access to the frame of a function."""
         places: dict[int, Place] = {}
         bases: dict[str, int] = {}
-        for register in ("%SP", "%SPL"):
+        for register in FRAME:
             for pc in self.readers[owner].get(register, ()):
                 i = self.image.instructions[pc]
                 made = _sum(i)

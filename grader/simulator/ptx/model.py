@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import re
+from collections.abc import Iterable, Iterator
 from dataclasses import field
 
 from grader import dataclass
@@ -48,11 +49,23 @@ class Location:
     inlined: Location | None = None
 
 
-def root_line(at: Location) -> int:
+FRAME = ("%SP", "%SPL")
+"""The registers with the address of a function's stack frame."""
+
+
+def _root_line(at: Location) -> int:
     """The line of the first file that a location is in, or that calls what it was inlined from."""
     while at.file != 1 and at.inlined is not None:
         at = at.inlined
     return at.line
+
+
+def root_lines(places: Iterable[Location]) -> Iterator[int]:
+    """The line of each location, as `_root_line` has it; where it has none, the one before."""
+    last = 0
+    for at in places:
+        last = _root_line(at) or last
+        yield last
 
 
 @dataclass(slots=True)

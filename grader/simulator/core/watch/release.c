@@ -217,11 +217,14 @@ static u32 new_value(Worker *k) {
   return number;
 }
 
-static Load *load_of_block(Worker *k, Carried *c, u32 block) {
+/* What a value carries to threads of the device, or of the writer's block alone; NULL without memory. */
+static Load *load_for(Warp *w, Carried *c, u32 scope) {
+  u32 block = w->cta->number;
+  if (scope == DEVICE) return &c->load;
   for (u32 x = 0; x < c->owns; x++)
     if (c->own[x].block == block) return &c->own[x].load;
   Own *more = realloc(c->own, (c->owns + 1) * sizeof(Own));
-  if (!more) { out_of_memory(k); return NULL; }
+  if (!more) { out_of_memory(w->worker); return NULL; }
   c->own = more;
   more[c->owns] = (Own){.block = block};
   return &more[c->owns++].load;
@@ -232,17 +235,23 @@ static void add_own(Warp *w, u32 thread, u64 key, Carried *c) {
   Clocks *t = &order_of(w->cta)->clocks[thread];
   const Visited *v = visited(w, thread, key, false);
   for (u32 x = DEVICE; x <= first_scope(w); x++) {
-    Load *to = x == DEVICE ? &c->load : load_of_block(w->worker, c, w->cta->number);
+    Load *to = load_for(w, c, x);
     if (!to) return;
     add(w->worker, shape(w), to, &t->fence[x], t->fenced[x]);
     if (v) add(w->worker, shape(w), to, &v->released[x], NULL);
   }
 }
 
-/* Notes a release at a place, whose later strong writes by this thread carry it too. */
-static void note_release(Warp *w, u32 thread, u64 key, u32 flag) {
+/* What is before the thread's release; its next accesses are not. */
+static View make_release(Warp *w, u32 thread) {
   View now = release_now(w, thread);
   order_of(w->cta)->epoch[thread]++;
+  return now;
+}
+
+/* Notes a release at a place, whose later strong writes by this thread carry it too. */
+static void note_release(Warp *w, u32 thread, u64 key, u32 flag) {
+  View now = make_release(w, thread);
   Visited *v = visited(w, thread, key, true);
   for (u32 x = flag & SCOPE_CTA ? BLOCK : DEVICE; v && x <= first_scope(w); x++)
     join_view(w->worker, shape(w), &v->released[x], &now);
@@ -251,10 +260,9 @@ static void note_release(Warp *w, u32 thread, u64 key, u32 flag) {
 
 /* A release that the value itself passes on to all later ones. */
 static void add_release(Warp *w, u32 thread, Carried *c, u32 flag) {
-  View now = release_now(w, thread);
-  order_of(w->cta)->epoch[thread]++;
+  View now = make_release(w, thread);
   for (u32 x = flag & SCOPE_CTA ? BLOCK : DEVICE; x <= first_scope(w); x++) {
-    Load *to = x == DEVICE ? &c->load : load_of_block(w->worker, c, w->cta->number);
+    Load *to = load_for(w, c, x);
     if (to) add(w->worker, shape(w), to, &now, NULL);
   }
   drop_view(shape(w), &now);
