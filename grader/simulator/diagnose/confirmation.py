@@ -9,7 +9,8 @@ does what the source says. So a finding on a load that only the optimized varian
 - the value is used whatever happens next, or
 - the variants differ in how often they synchronize: then the source is not the same for both.
 
-A store is never made up: findings of stores with stores are kept.
+A store is never made up: findings of stores with stores are kept. Nor does the optimizer add a
+misaligned load, at which a GPU stops whether or not its value is used.
 """
 
 from __future__ import annotations
@@ -34,6 +35,7 @@ from grader.simulator.diagnose.branching import block_of
 from grader.simulator.diagnose.races import (
     ATOMIC,
     IN_LIBRARY,
+    MISALIGNED,
     OTHER_ATOMIC,
     OTHER_STORE,
     PASSED_BY,
@@ -104,7 +106,7 @@ class Confirmation:
 
     def _loads(self, r: Report) -> list[int]:
         """The loads that a report accuses: each of them must be real for the report to be."""
-        if r.kind == c.UNINIT or (r.kind == c.INVALID and not r.has(STORE)):
+        if r.kind == c.UNINIT or (r.kind == c.INVALID and not r.has(STORE | MISALIGNED)):
             found = [r.pc]
         elif r.kind == c.RACE:
             found = [r.pc] if not r.has(STORE | ATOMIC) else []

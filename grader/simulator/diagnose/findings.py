@@ -317,7 +317,10 @@ class Explainer:
             finding = object_finding(r, self.launch)
         elif r.kind in (c.INVALID, c.UNINIT, c.STACK):
             in_loop = self.code.order.in_loop(r.pc)
-            finding = memory_finding(r, in_loop=in_loop, sign_hint=self.sign_hint)
+            unoptimized = self.image.shadowed is not None
+            finding = memory_finding(
+                r, in_loop=in_loop, sign_hint=self.sign_hint, unoptimized=unoptimized
+            )
         elif r.kind in BARRIER_KINDS:
             kernel, tree = self.launch.kernel, self.code.variables.tree
             returned = may_have_returned(r, kernel, tree)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
+from functools import reduce
 
 from grader.launch import Finding
 
@@ -53,15 +54,39 @@ def merge_findings(debug: tuple[Finding, ...], other: tuple[Finding, ...]) -> tu
     """The debug variant's findings, and those that only the other variant has.
 
     Where the debug variant names the variable that a line accesses, the other knows no more. The
-    compiler puts a trap without a line where it proves such an error.
+    compiler puts a trap without a line where it proves such an error. A misaligned access to a
+    local variable is a warning in the debug variant, and an error where the other one has it too.
     """
+    misaligned = [f for f in other if _is_misaligned(f)]
+    debug = reduce(_with_severity, misaligned, debug)
     known = {(f.kind, f.severity, f.variable) for f in debug}
     named = {(f.kind, f.line) for f in debug if f.variable}
     if any(f.severity == "error" for f in debug):
         named.add(("launch-failure", 0))
     new = (f for f in other if (f.kind, f.severity, f.variable) not in known)
     kept = [f for f in new if f.variable or (f.kind, f.line) not in named]
+    kept = [f for f in kept if f not in misaligned or _same_access(debug, f) is None]
     return debug + tuple(_after(debug, f) for f in kept)
+
+
+def _is_misaligned(f: Finding) -> bool:
+    """Whether a finding is a misaligned access to a local variable."""
+    return f.space == "local" and f.message.startswith("misaligned")
+
+
+def _same_access(debug: tuple[Finding, ...], f: Finding) -> Finding | None:
+    """The debug variant's finding of a misaligned access of the other one; None if it has none.
+
+    The optimizer moves an access, but not far: the nearest one of this kind is it.
+    """
+    same = [d for d in debug if _is_misaligned(d) and d.access == f.access]
+    return min(same, key=lambda d: abs(d.line - f.line), default=None)
+
+
+def _with_severity(debug: tuple[Finding, ...], f: Finding) -> tuple[Finding, ...]:
+    """The debug variant's findings, with a misaligned access as severe as the other one's."""
+    same = _same_access(debug, f) if f.severity == "error" else None
+    return tuple(replace(d, severity="error") if d is same else d for d in debug)
 
 
 def _after(debug: tuple[Finding, ...], f: Finding) -> Finding:

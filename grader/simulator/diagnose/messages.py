@@ -37,15 +37,22 @@ _MOST_NEGATIVE = 1 << 20
 """An index that is further below 0 is no small difference of unsigned numbers."""
 _NULL_PAGE = 4096
 """Bytes: an address below this is an element of a null pointer."""
+_IN_REGISTERS = (
+    "C++ does not define what follows. Optimized code has the variable in registers or at another "
+    "address, and gives no error; code compiled with -G does."
+)
 
 
-def memory_finding(r: Report, *, in_loop: bool = False, sign_hint: str = "") -> Finding:
+def memory_finding(
+    r: Report, *, in_loop: bool = False, sign_hint: str = "", unoptimized: bool = False
+) -> Finding:
     """The finding of an invalid access or of a read of uninitialized memory.
 
     Args:
         r: the report.
         in_loop: whether the access is in a loop.
         sign_hint: what may have made its index negative; empty if nothing is known.
+        unoptimized: whether it is one of the debug variant, which has all variables in memory.
     """
     if r.kind == c.STACK:
         return Finding(
@@ -62,9 +69,11 @@ def memory_finding(r: Report, *, in_loop: bool = False, sign_hint: str = "") -> 
         what, hint = _known_outside(r, own)
     else:
         what, hint = _invalid(r, own, in_loop, sign_hint)
+    of_debug_build = unoptimized and r.has(MISALIGNED) and r.target.space == "local"
+    hint += f" {_IN_REGISTERS}" * of_debug_build
     return Finding(
         "invalid-access",
-        "info" if r.has(INNER_ARRAY) else "error",
+        "info" if r.has(INNER_ARRAY) else "warning" if of_debug_build else "error",
         what,
         space=r.target.space,
         access=own,

@@ -1,6 +1,6 @@
 /* How memory is reached: addresses are checked lane by lane against the region that holds them, and
  * lanes that share a region go on together. An access out of bounds or misaligned is announced and
- * dropped. There is no unchecked way to memory. */
+ * dropped, but for a misaligned one to a local variable. There is no unchecked way to memory. */
 #include <string.h>
 #include "machine/control.h"
 #include "machine/events.h"
@@ -23,7 +23,8 @@ void take_owners(Warp *w, const Insn *i, u64 *at, u32 bytes, u32 flags) {
   }
 }
 
-/* Returns the lanes of `mask` that are aligned; the others are announced. */
+/* Returns the lanes of `mask` that are aligned; the others are announced. Local variables are accessed all the same:
+ * where the code of another build has them in registers, what follows is no mistake. */
 u32 drop_misaligned(Warp *w, const Insn *i, const u64 *at, u32 mask, u32 bytes, u32 flags) {
   u64 low = 0;
   EACH_LANE { low |= at[l]; }
@@ -32,7 +33,8 @@ u32 drop_misaligned(Warp *w, const Insn *i, const u64 *at, u32 mask, u32 bytes, 
     u32 l = (u32)__builtin_ctz(left);
     if (!(at[l] & (bytes - 1))) continue;
     announce_invalid(w, i, l, at[l], bytes, flags | MISALIGNED);
-    mask &= ~(1u << l);
+    bool local = i->space == LOCAL || (i->space == GENERIC && is_local(at[l]));
+    if (flags & ATOMIC || !local) mask &= ~(1u << l);
   }
   return mask;
 }

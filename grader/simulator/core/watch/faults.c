@@ -38,7 +38,8 @@ void report_invalid(Warp *w, const Insn *i, u32 lane, u64 address, u32 bytes, u3
     r.space = LOCAL;
     r.flags |= UNKNOWN_BUFFER; /* apart from the report that names the array */
     r.address = plain;
-    if (i->space == GLOBAL || flags & NOT_GLOBAL) add_variable(w, (s64)(plain - LOCAL_BASE - LOCAL_START), &r);
+    u64 stack = (i->space == LOCAL ? 0 : LOCAL_BASE) + LOCAL_START;
+    if (i->space == GLOBAL || flags & (NOT_GLOBAL | MISALIGNED)) add_variable(w, (s64)(plain - stack), &r);
   } else if (known) {
     r.space = GLOBAL;
     r.buffer = (u32)slot;

@@ -173,7 +173,7 @@ static inline void load_group(Warp *w, const Insn *i, const Region *r, const u32
   const u8 *data = r->data;
   if (r->space == LOCAL) {
     for (u32 l = 0; l < LANES; l++)
-      if (w->lane[l]) d[l] = *(const u32 *)(lane_data(w, r, l) + offset[l]);
+      if (w->lane[l]) memcpy(d + l, lane_data(w, r, l) + offset[l], 4);
   } else if (w->mask == FULL) {
     load_words(d, data, offset);
   } else {
@@ -264,7 +264,7 @@ static inline void store_group(Warp *w, const Insn *i, const Region *r, const u3
   const u32 *v = SRC(u32, i->d);
   if (r->space == LOCAL) {
     for (u32 l = 0; l < LANES; l++)
-      if (w->lane[l]) *(u32 *)(lane_data(w, r, l) + offset[l]) = v[l];
+      if (w->lane[l]) memcpy(lane_data(w, r, l) + offset[l], v + l, 4);
     return;
   }
   if (w->mask == FULL) {
