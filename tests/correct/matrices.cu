@@ -1,4 +1,4 @@
-// Tensor cores: wmma, mma.sync, ldmatrix, stmatrix and movmatrix. All sums are exact.
+// Tensor cores: wmma, mma.sync, ldmatrix, stmatrix and movmatrix. All sums are exact but for one, of doubles.
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 #include <mma.h>
@@ -74,6 +74,20 @@ WMMA(unsigned_bytes, 8, 32, 16, unsigned char, unsigned char, col_major, row_maj
 // in c float32 = rng.integers(-9, 9, (16, 16))
 // out d float32 = a.astype(float) @ b + 2 * c
 WMMA(tensor_floats, 16, 16, 8, wmma::precision::tf32, float, row_major, row_major, float, mem_row_major)
+
+// kernel doubles grid 1 block 32
+// in a float64 = rng.integers(-2**20, 2**20, (8, 4)) / 2**9
+// in b float64 = rng.integers(-2**20, 2**20, (8, 4)) / 2**5
+// in c float64 = rng.integers(-9, 9, (8, 8)) / 2**14
+// out d float64 = a @ b.T + 2 * c
+WMMA(doubles, 8, 8, 4, double, double, row_major, col_major, double, mem_row_major)
+
+// kernel double_columns grid 1 block 32
+// in a float64 = rng.integers(-999, 999, (4, 8))
+// in b float64 = rng.integers(-999, 999, (4, 8))
+// in c float64 = rng.integers(-9, 9, (8, 8))
+// out d float64 = (a.T @ b + 2 * c.T).T
+WMMA(double_columns, 8, 8, 4, double, double, col_major, row_major, double, mem_col_major)
 
 // What tf32 cuts off, with and without the conversion.
 // kernel cut_off grid 1 block 32
@@ -266,3 +280,104 @@ WHOLE_MMA(bytes_16, 16, "s8", "s8", int8_t, int8_t, "", "{%4, %5}", "{%6}", TWO)
 // in c int32 = rng.choice([2**31 - 1, -2**31], (16, 8))
 // out d int32 = np.clip(a.astype(int) @ b.astype(int) + c, -2**31, 2**31 - 1)
 WHOLE_MMA(saturated, 16, "s8", "s8", int8_t, int8_t, ".satfinite", "{%4, %5}", "{%6}", TWO)
+
+// Numbers of 8 bits: 1 / 8 to 1.875 in steps of one bit, with both signs.
+// kernel float8_e4m3 grid 1 block 32
+// in a uint8 = rng.integers(0x20, 0x40, (16, 32)) | rng.choice([0, 0x80], (16, 32))
+// in b uint8 = rng.integers(0x20, 0x40, (32, 8)) | rng.choice([0, 0x80], (32, 8))
+// in c float32 = rng.integers(-9, 9, (16, 8))
+// out d float32 = ((1 + a % 8 / 8) * 2.0**(a // 8 % 16 - 7.0) * (1 - a // 128 * 2.0)) @ ((1 + b % 8 / 8) * 2.0**(b // 8 % 16 - 7.0) * (1 - b // 128 * 2.0)) + c
+FLOAT_MMA(float8_e4m3, 32, "e4m3", uint8_t, 4, "{%4, %5, %6, %7}", "{%8, %9}", FOUR)
+
+// kernel float8_e5m2 grid 1 block 32
+// in a uint8 = rng.integers(0x30, 0x40, (16, 32)) | rng.choice([0, 0x80], (16, 32))
+// in b uint8 = rng.integers(0x30, 0x40, (32, 8)) | rng.choice([0, 0x80], (32, 8))
+// in c float32 = rng.integers(-9, 9, (16, 8))
+// out d float32 = ((1 + a % 4 / 4) * 2.0**(a // 4 % 32 - 15.0) * (1 - a // 128 * 2.0)) @ ((1 + b % 4 / 4) * 2.0**(b // 4 % 32 - 15.0) * (1 - b // 128 * 2.0)) + c
+FLOAT_MMA(float8_e5m2, 32, "e5m2", uint8_t, 4, "{%4, %5, %6, %7}", "{%8, %9}", FOUR)
+
+// Doubles, each in a register of 64 bits.
+#define DOUBLE_MMA(NAME, M, K, RESULT, LEFT, RIGHT, ...)                                         \
+  extern "C" __global__ void NAME(const double *a, const double *b, const double *c, double *d) { \
+    int g = threadIdx.x / 4, t = threadIdx.x % 4;                                                \
+    double fa[M / 8 * K / 4], fb[K / 4], x[M / 4];                                               \
+    for (int i = 0; i < M / 8 * K / 4; i++) fa[i] = a[(g + i % (M / 8) * 8) * K + i / (M / 8) * 4 + t]; \
+    for (int i = 0; i < K / 4; i++) fb[i] = b[(i * 4 + t) * 8 + g];                              \
+    for (int i = 0; i < M / 4; i++) x[i] = c[(g + i / 2 * 8) * 8 + t * 2 + i % 2];               \
+    asm volatile("mma.sync.aligned.m" #M "n8k" #K ".row.col.f64.f64.f64.f64 "                    \
+                 RESULT ", " LEFT ", " RIGHT ", " RESULT ";" : __VA_ARGS__);                     \
+    for (int i = 0; i < M / 4; i++) d[(g + i / 2 * 8) * 8 + t * 2 + i % 2] = x[i];               \
+  }
+#define TWO_SUMS "+d"(x[0]), "+d"(x[1])
+#define FOUR_SUMS TWO_SUMS, "+d"(x[2]), "+d"(x[3])
+
+// kernel doubles_8_4 grid 1 block 32
+// in a float64 = rng.integers(-2**20, 2**20, (8, 4))
+// in b float64 = rng.integers(-2**20, 2**20, (4, 8))
+// in c float64 = rng.integers(-9, 9, (8, 8)) / 4
+// out d float64 = a @ b + c
+DOUBLE_MMA(doubles_8_4, 8, 4, "{%0, %1}", "{%2}", "{%3}", TWO_SUMS : "d"(fa[0]), "d"(fb[0]))
+
+// kernel doubles_16_4 grid 1 block 32
+// in a float64 = rng.integers(-2**20, 2**20, (16, 4))
+// in b float64 = rng.integers(-2**20, 2**20, (4, 8))
+// in c float64 = rng.integers(-9, 9, (16, 8)) / 4
+// out d float64 = a @ b + c
+DOUBLE_MMA(doubles_16_4, 16, 4, "{%0, %1, %2, %3}", "{%4, %5}", "{%6}",
+           FOUR_SUMS : "d"(fa[0]), "d"(fa[1]), "d"(fb[0]))
+
+// kernel doubles_16_8 grid 1 block 32
+// in a float64 = rng.integers(-2**20, 2**20, (16, 8))
+// in b float64 = rng.integers(-2**20, 2**20, (8, 8))
+// in c float64 = rng.integers(-9, 9, (16, 8)) / 4
+// out d float64 = a @ b + c
+DOUBLE_MMA(doubles_16_8, 16, 8, "{%0, %1, %2, %3}", "{%4, %5, %6, %7}", "{%8, %9}",
+           FOUR_SUMS : "d"(fa[0]), "d"(fa[1]), "d"(fa[2]), "d"(fa[3]), "d"(fb[0]), "d"(fb[1]))
+
+// kernel doubles_16_16 grid 1 block 32
+// in a float64 = rng.integers(-2**20, 2**20, (16, 16))
+// in b float64 = rng.integers(-2**20, 2**20, (16, 8))
+// in c float64 = rng.integers(-9, 9, (16, 8)) / 4
+// out d float64 = a @ b + c
+DOUBLE_MMA(doubles_16_16, 16, 16, "{%0, %1, %2, %3}", "{%4, %5, %6, %7, %8, %9, %10, %11}",
+           "{%12, %13, %14, %15}", FOUR_SUMS : "d"(fa[0]), "d"(fa[1]), "d"(fa[2]), "d"(fa[3]),
+           "d"(fa[4]), "d"(fa[5]), "d"(fa[6]), "d"(fa[7]), "d"(fb[0]), "d"(fb[1]), "d"(fb[2]), "d"(fb[3]))
+
+// Fused multiply-adds, in order: (1 + e) * (1 - e) - 1 is -e * e, and what is below a large number is lost.
+// kernel double_order grid 1 block 32
+// in a float64 = np.tile([1 + 2.0**-30, 2.0**53, 1, -2.0**53], (8, 1))
+// in b float64 = np.repeat([[1 - 2.0**-30], [1], [1], [1]], 8, 1)
+// in c float64 = np.full((8, 8), -1.0)
+// out d float64 = np.zeros((8, 8))
+DOUBLE_MMA(double_order, 8, 4, "{%0, %1}", "{%2}", "{%3}", TWO_SUMS : "d"(fa[0]), "d"(fb[0]))
+
+// kernel double_fused grid 1 block 32
+// in a float64 = np.tile([1 + 2.0**-30, 0, 0, 0], (8, 1))
+// in b float64 = np.full((4, 8), 1 - 2.0**-30)
+// in c float64 = np.full((8, 8), -1.0)
+// out d float64 = np.full((8, 8), -2.0**-60)
+DOUBLE_MMA(double_fused, 8, 4, "{%0, %1}", "{%2}", "{%3}", TWO_SUMS : "d"(fa[0]), "d"(fb[0]))
+
+// Tiles of doubles in shared memory, by four warps.
+// kernel tiled_doubles grid 2 block 128
+// in a float64 = rng.integers(-99, 99, (16, 12))
+// in b float64 = rng.integers(-99, 99, (12, 32))
+// out c float64 = a @ b
+extern "C" __global__ void tiled_doubles(const double *a, const double *b, double *c) {
+  __shared__ double as[8][4 + 2], bs[4][32 + 2];
+  int warp = threadIdx.x / 32, row = blockIdx.x * 8;
+  wmma::fragment<wmma::accumulator, 8, 8, 4, double> sum;
+  wmma::fill_fragment(sum, 0.0);
+  for (int k = 0; k < 12; k += 4) {
+    if (threadIdx.x < 32) as[threadIdx.x / 4][threadIdx.x % 4] = a[(row + threadIdx.x / 4) * 12 + k + threadIdx.x % 4];
+    bs[threadIdx.x / 32][threadIdx.x % 32] = b[(k + threadIdx.x / 32) * 32 + threadIdx.x % 32];
+    __syncthreads();
+    wmma::fragment<wmma::matrix_a, 8, 8, 4, double, wmma::row_major> fa;
+    wmma::fragment<wmma::matrix_b, 8, 8, 4, double, wmma::row_major> fb;
+    wmma::load_matrix_sync(fa, &as[0][0], 6);
+    wmma::load_matrix_sync(fb, &bs[0][warp * 8], 34);
+    wmma::mma_sync(sum, fa, fb, sum);
+    __syncthreads();
+  }
+  wmma::store_matrix_sync(c + row * 32 + warp * 8, sum, 32, wmma::mem_row_major);
+}

@@ -16,23 +16,32 @@ MODULE = """.version 8.0
 .visible .entry k()
 {{
   .reg .b32 %r<20>;
-  .reg .b64 %d<4>;
+  .reg .b64 %d<9>;
   .reg .f32 %f<20>;
   {};
   ret;
 }}
 """
+D1, D2, D4, D8 = ("{" + ", ".join(f"%d{k}" for k in range(n)) + "}" for n in (1, 2, 4, 8))
 R2, R4, R8, R16 = ("{" + ", ".join(f"%r{k}" for k in range(n)) + "}" for n in (2, 4, 8, 16))
 GOOD = [
     f"mma.sync.aligned.m16n8k16.row.col.f16.f16.f16.f16 {R2}, {R4}, {R2}, {R2}",
     f"wmma.load.a.sync.aligned.row.m16n16k16.f16 {R8}, [%d1], %r1",
     f"ldmatrix.sync.aligned.m8n8.x4.shared.b16 {R4}, [%r9]",
+    f"mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {D2}, {D1}, {D1}, {D2}",
+    f"mma.sync.aligned.m16n8k16.row.col.f64.f64.f64.f64.rn {D4}, {D8}, {D4}, {D4}",
+    f"mma.sync.aligned.m16n8k32.row.col.f32.e4m3.e5m2.f32 {R4}, {R4}, {R2}, {R4}",
 ]
 BAD = [
     f"mma.sync.aligned.m200n200k200.row.col.f32.f16.f16.f32 {R4}, {R4}, {R2}, {R4}",
     f"mma.sync.aligned.m16n8k64.row.col.s32.s8.s8.s32 {R4}, {R4}, {R2}, {R4}",
     f"mma.sync.aligned.m16n8k16.row.col.f16.f16.f16.f16 {R16}, {R4}, {R2}, {R2}",
     f"mma.sync.aligned.m16n8k16.row.col.f16.f16.f16.f16 {R2}, {R2}, {R2}, {R2}",
+    f"mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {D2}, {D2}, {D1}, {D2}",
+    f"mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {R2}, {D1}, {D1}, {R2}",
+    f"mma.sync.aligned.m16n8k16.row.col.f64.f64.f64.f64.rz {D4}, {D8}, {D4}, {D4}",
+    f"mma.sync.aligned.m8n8k8.row.col.f64.f64.f64.f64 {D2}, {D2}, {D2}, {D2}",
+    f"mma.sync.aligned.m16n8k32.row.col.f32.e4m3.u8.f32 {R4}, {R4}, {R2}, {R4}",
     f"mma.sync.aligned.m16n8k16.row.row.f16.f16.f16.f16 {R2}, {R4}, {R2}, {R2}",
     f"mma.sync.aligned.m16n8k16.row.col.f16.bf16.bf16.f16 {R2}, {R4}, {R2}, {R2}",
     f"mma.sync.aligned.m16n8k8.row.col.f32.tf32.f16.f32 {R4}, {R4}, {R2}, {R4}",

@@ -73,6 +73,9 @@ def is_noncoherent(parts: list[str]) -> bool:
     return "nc" in parts or parts[0] in ("tex", "tld4")
 
 
+_MATRIX_PARTS = {"f16": 2, "bf16": 2, "s8": 1, "u8": 1, "f64": 8}
+
+
 def accessed(parts: list[str]) -> tuple[int, int] | None:
     """The state space of a load, a store or an atomic, and the bytes of its smallest part."""
     if parts[0] in ("ld", "st", "atom", "red"):
@@ -84,7 +87,7 @@ def accessed(parts: list[str]) -> tuple[int, int] | None:
     if parts[0] in ("ldmatrix", "stmatrix"):
         return SHARED, 2 if "trans" in parts else 4
     if parts[0] == "wmma" and "mma" not in parts[1:]:
-        return space_of(parts), {"f16": 2, "bf16": 2, "s8": 1, "u8": 1}.get(parts[-1], 4)
+        return space_of(parts), _MATRIX_PARTS.get(parts[-1], 4)
     return None
 
 

@@ -21,8 +21,8 @@ from grader.simulator.ptx.constants import float_bits, integer
 from grader.simulator.ptx.model import TYPE_BYTES, Function, PtxError
 
 LANES = 32
-MATRIX_BYTES = (4 * 8 + 3) * 4 * LANES
-"""Scratch for four matrices of 8 registers, an address and a value."""
+MATRIX_BYTES = 5 * 8 * 4 * LANES
+"""Scratch for matrices of 32 registers in all, an address and a value; or of 20 wide registers."""
 
 CONSTANTS, SPECIAL = 1, 2
 WARP_SPECIAL = {

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from grader.simulator.decode.instructions import Insn, Known, NotSimulated, make_insn
 from grader.simulator.decode.memory import GLOBAL, base_of, elements, space_of
-from grader.simulator.decode.operands import WARP_SPECIAL, OperandError, Operands, vector
+from grader.simulator.decode.operands import LANES, WARP_SPECIAL, OperandError, Operands, vector
 from grader.simulator.ptx.model import TYPE_BYTES
 
 _HIGH, _WHOLE, _TIMER = 1, 2, 4
@@ -91,15 +91,21 @@ def op_cvta(op: str, operands: list[str], o: Operands, known: Known) -> list[Ins
     ]
 
 
-_VECTOR, _REGISTERS = 128, 8
+_VECTOR, _REGISTERS = 4 * LANES, 8
 """The bytes of a 32-bit register; the most registers of a matrix."""
 
 _D, _A, _B, _C, _ADDRESS = (k * _REGISTERS * _VECTOR for k in range(5))
-"""Where the matrices and the addresses of an access lie in the scratch registers."""
+_WIDE_A, _WIDE_B, _WIDE_C = (k * _REGISTERS * _VECTOR for k in (1, 3, 4))
+"""Where the matrices, of 64-bit registers too, and addresses lie in the scratch registers."""
 
 _SHAPE = re.compile(r"m(\d+)n(\d+)k(\d+)$")
-_MULTIPLICANDS = ("f16", "bf16", "tf32", "s8", "u8")
-_ELEMENT_BYTES = {"f16": 2, "bf16": 2, "tf32": 4, "f32": 4, "s8": 1, "u8": 1, "s32": 4}
+_MULTIPLICANDS = ("f16", "bf16", "tf32", "s8", "u8", "f64", "e4m3", "e5m2")
+_ELEMENT_BYTES = {
+    **dict.fromkeys(("s8", "u8", "e4m3", "e5m2"), 1),
+    **dict.fromkeys(("f16", "bf16"), 2),
+    **dict.fromkeys(("tf32", "f32", "s32"), 4),
+    "f64": 8,
+}
 _HALF_C, _HALF_D, _WHOLE, _SATURATES = 1, 2, 4, 8
 _ROLES = {"a": 0, "b": 1, "c": 2, "d": 2}
 _WIDE, _TF32 = {(16, 16, 16), (32, 8, 16), (8, 32, 16)}, {(16, 16, 8)}
@@ -107,11 +113,14 @@ _WMMA = {
     "tf32": _TF32,
     "f32": _WIDE | _TF32,
     **dict.fromkeys(("f16", "bf16", "s8", "u8", "s32"), _WIDE),
+    "f64": {(8, 8, 4)},
 }
 _MMA = {
     **dict.fromkeys(("f16", "bf16"), {(16, 8, 8), (16, 8, 16)}),
     "tf32": {(16, 8, 4), (16, 8, 8)},
     **dict.fromkeys(("s8", "u8"), {(8, 8, 16), (16, 8, 16), (16, 8, 32)}),
+    **dict.fromkeys(("e4m3", "e5m2"), {(16, 8, 32)}),
+    "f64": {(8, 8, 4), (16, 8, 4), (16, 8, 8), (16, 8, 16)},
 }
 """The shapes of wmma and mma.sync that are simulated, by the type of the elements."""
 
@@ -124,25 +133,26 @@ def _shape_of(op: str) -> tuple[int, int, int]:
     return int(match[1]), int(match[2]), int(match[3])
 
 
-def _gathered(o: Operands, text: str, at: int) -> list[Insn]:
-    """Copy the registers of a matrix to scratch registers."""
-    refs = [o.source(name, 4) for name in vector(text)]
+def _gathered(o: Operands, text: str, at: int, width: int = 4) -> list[Insn]:
+    """Copy the registers of a matrix, of `width` bytes, to scratch registers."""
+    refs = [o.source(name, width) for name in vector(text)]
     if len(refs) > _REGISTERS:
         raise OperandError(f"{len(refs)} registers for a matrix")
-    return [
-        Insn("gather", at + k * _VECTOR, *_four(refs[k : k + 4]), count=len(refs[k : k + 4]))
-        for k in range(0, len(refs), 4)
-    ]
+    insns = []
+    for k in range(0, len(refs), 4):
+        four, to = refs[k : k + 4], at + k * width * LANES
+        insns.append(Insn("gather", to, *_four(four), count=len(four), width=width))
+    return insns
 
 
-def _scattered(o: Operands, text: str, at: int) -> list[Insn]:
+def _scattered(o: Operands, text: str, at: int, width: int = 4) -> list[Insn]:
     """Copy scratch registers to the registers of a matrix."""
-    refs = [o.register(name, 4) for name in vector(text)]
+    refs = [o.register(name, width) for name in vector(text)]
     insns = []
     for k in range(0, len(refs), 4):
         d, b, c, e = _four(refs[k : k + 4])
-        count = len(refs[k : k + 4])
-        insns.append(Insn("scatter", d, at + k * _VECTOR, b, c, e, count=count))
+        count, of = len(refs[k : k + 4]), at + k * width * LANES
+        insns.append(Insn("scatter", d, of, b, c, e, count=count, width=width))
     return insns
 
 
@@ -159,17 +169,19 @@ def _multiplied(
     m, n, k = _shape_of(op)
     whole = to == "s32"
     fits = left in _MULTIPLICANDS and right in _MULTIPLICANDS
-    fits &= (left == right or whole) and whole == (left in ("s8", "u8")) == (right in ("s8", "u8"))
-    fits &= {to, added} == {"s32"} if whole else {to, added} <= {"f16", "f32"}
+    fits &= left == right or {left, right} in ({"s8", "u8"}, {"e4m3", "e5m2"})
+    sums = {"s8": {"s32"}, "u8": {"s32"}, "f16": {"f16", "f32"}, "f64": {"f64"}}.get(left, {"f32"})
+    fits &= {to, added} <= sums and not {"rz", "rm", "rp"} & set(op.split("."))
     fits &= (m, n, k) in (_WMMA if op.startswith("wmma") else _MMA).get(left, ())
-    if not fits or (left != "f16" and "f16" in (to, added)):
+    if not fits:
         raise NotSimulated(op)
     d, a, b, c = operands
+    width = 8 if to == "f64" else 4
     expected = (
-        m * n * _ELEMENT_BYTES[to] // _VECTOR,
-        m * k * _ELEMENT_BYTES[left] // _VECTOR,
-        k * n * _ELEMENT_BYTES[right] // _VECTOR,
-        m * n * _ELEMENT_BYTES[added] // _VECTOR,
+        m * n * _ELEMENT_BYTES[to] // (width * LANES),
+        m * k * _ELEMENT_BYTES[left] // (width * LANES),
+        k * n * _ELEMENT_BYTES[right] // (width * LANES),
+        m * n * _ELEMENT_BYTES[added] // (width * LANES),
     )
     given = tuple(len(vector(x)) for x in (d, a, b, c))
     copies = op.startswith("wmma") and left == "f16" and given[1:3] == (_REGISTERS, _REGISTERS)
@@ -177,22 +189,21 @@ def _multiplied(
         raise OperandError(f"{given} registers where {expected} are expected")
     scratch = o.registers.matrices()
     flag = _HALF_C * (added == "f16") | _HALF_D * (to == "f16") | _WHOLE * whole
-    insn = make_insn(
-        "mma", scratch + _D, [scratch + _A, scratch + _B, scratch + _C, m | n << 8 | k << 16]
-    )
+    places = [scratch + at for at in ((_WIDE_A, _WIDE_B, _WIDE_C) if width == 8 else (_A, _B, _C))]
+    name = "mma_f64" if width == 8 else "mma"
+    insn = make_insn(name, scratch + _D, [*places, m | n << 8 | k << 16])
     insn.flag = flag | _SATURATES * ("satfinite" in op.split("."))
     insn.mode = _MULTIPLICANDS.index(left) | _MULTIPLICANDS.index(right) << 4
-    gathers = [
-        x for text, at in ((a, _A), (b, _B), (c, _C)) for x in _gathered(o, text, scratch + at)
-    ]
-    return [*gathers, insn, *_scattered(o, d, scratch + _D)]
+    given_at = zip((a, b, c), places, strict=True)
+    gathers = [x for text, at in given_at for x in _gathered(o, text, at, width)]
+    return [*gathers, insn, *_scattered(o, d, scratch + _D, width)]
 
 
 def op_mma(op: str, operands: list[str], o: Operands, known: Known) -> list[Insn]:
     """Decode mma.sync."""
     parts = op.split(".")
     kinds = [p for p in parts if p in _ELEMENT_BYTES]
-    plain_forms = parts[1] == "sync" and "m8n8k4" not in parts and len(kinds) == 4
+    plain_forms = parts[1] == "sync" and len(kinds) == 4
     if not plain_forms or {"row", "col"} - set(parts) or len(operands) != 4:
         raise NotSimulated(op)
     return _multiplied(op, operands, o, (kinds[0], kinds[1], kinds[2], kinds[3]))
@@ -212,7 +223,7 @@ def op_wmma(op: str, operands: list[str], o: Operands, known: Known) -> list[Ins
         raise NotSimulated(op)
     (m, n, k), stores = _shape_of(op), parts[1] == "store"
     is_sum = parts[2] in ("c", "d")
-    of_role = ("f16", "f32", "s32") if is_sum else _MULTIPLICANDS
+    of_role = ("f16", "f32", "s32", "f64") if is_sum else _MULTIPLICANDS
     if kinds[0] not in of_role or (m, n, k) not in _WMMA[kinds[0]] or stores != (parts[2] == "d"):
         raise NotSimulated(op)
     values, where = operands[:2][::-1] if stores else operands[:2]
@@ -224,13 +235,14 @@ def op_wmma(op: str, operands: list[str], o: Operands, known: Known) -> list[Ins
     shape = m | n << 8 | k << 16 | role << 24 | by_column << 26
     refs = (scratch + _D, a, o.source(stride, 4), scratch + _ADDRESS, shape)
     size, count = _ELEMENT_BYTES[kinds[0]], len(vector(values))
-    least = rows * columns * size // _VECTOR
+    width = 8 if size == 8 else 4
+    least = rows * columns * size // (width * LANES)
     if count != least and (kinds[0] != "f16" or is_sum or count != _REGISTERS):
         raise OperandError(f"{count} registers where {least} are expected")
     insn = Insn(f"wmma_{parts[1]}", *refs, imm=add, size=size, count=count, space=space, mode=mode)
     if stores:
-        return [*_gathered(o, values, scratch + _D), insn]
-    return [insn, *_scattered(o, values, scratch + _D)]
+        return [*_gathered(o, values, scratch + _D, width), insn]
+    return [insn, *_scattered(o, values, scratch + _D, width)]
 
 
 def op_ldmatrix(op: str, operands: list[str], o: Operands, known: Known) -> list[Insn]:

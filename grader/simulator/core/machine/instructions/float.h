@@ -68,4 +68,8 @@ static inline u16 f64_to_half(f64 x, int brain, int mode) {
   u32 biased = n >> fraction ? (u32)(e - low + 1) : 0;
   return (u16)(sign | biased << fraction | (n & ((1u << fraction) - 1)));
 }
+
+/* narrow.c: the f16 of a number of 8 bits, e4m3 or, with the flag E5M2, e5m2. */
+enum { E5M2 = 1 };
+u32 widen_float8(u32 code, u64 flags);
 #endif

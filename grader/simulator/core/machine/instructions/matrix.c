@@ -7,7 +7,8 @@
  *
  * Products and sums are computed in double precision and rounded once, to the nearest. A tensor core adds
  * the products of a block aligned to the largest and cuts off what is below: equal for sums that are
- * exact, else within (k + 1) * 2^-23 * (sum |a * b| + |c|) for f32, with 2^-10 for f16.
+ * exact, else within (k + 1) * 2^-23 * (sum |a * b| + |c|) for f32, with 2^-10 for f16. Matrices of f64 are
+ * multiplied by fused multiply-adds, which round to the nearest, in ascending order of k.
  *
  * Registers of a matrix lie one after the other in scratch registers: the decoder copies them there
  * (gather) and back (scatter). */
@@ -20,19 +21,26 @@
 
 enum { VECTOR = 4 * LANES, ROW = 16, MOST = 64, GROUPS = 8, IN_GROUP = 4 };
 enum Role { LEFT, RIGHT, RESULT };
-enum Type { F16, BF16, TF32, S8, U8 };
+enum Type { F16, BF16, TF32, S8, U8, F64, F8_E4M3, F8_E5M2 };
 enum { HALF_C = 1, HALF_D = 2, WHOLE_SUM = 4, SATURATES = 8 };
 
+/* width: bytes of a register in a lane. */
 void ptx_gather(Warp *w, const Insn *i) {
-  const u32 from[] = {i->a, i->b, i->c, i->e};
-  for (u32 k = 0; k < i->count; k++) memcpy(DST(u8, i->d + k * VECTOR), SRC(u8, from[k]), VECTOR);
+  const u32 from[] = {i->a, i->b, i->c, i->e}, bytes = i->width * LANES;
+  for (u32 k = 0; k < i->count; k++) memcpy(DST(u8, i->d + k * bytes), SRC(u8, from[k]), bytes);
 }
 void ptx_scatter(Warp *w, const Insn *i) {
-  const u32 to[] = {i->d, i->b, i->c, i->e};
+  const u32 to[] = {i->d, i->b, i->c, i->e}, bytes = i->width * LANES;
   for (u32 k = 0; k < i->count; k++) {
-    const u32 *a = SRC(u32, i->a + k * VECTOR);
+    const u32 *a = SRC(u32, i->a + k * bytes);
     u32 *d = DST(u32, to[k]);
-    EACH_LANE { d[l] = w->lane[l] ? a[l] : d[l]; }
+    if (i->width == 4) {
+      EACH_LANE { d[l] = w->lane[l] ? a[l] : d[l]; }
+      continue;
+    }
+    const u64 *wide = SRC(u64, i->a + k * bytes);
+    u64 *to_wide = DST(u64, to[k]);
+    EACH_LANE { to_wide[l] = w->lane[l] ? wide[l] : to_wide[l]; }
   }
 }
 
@@ -40,10 +48,13 @@ void ptx_scatter(Warp *w, const Insn *i) {
 typedef struct { u32 m, n, k, role; bool by_column; } Tile;
 static Tile tile_of(u32 e) { return (Tile){e & 255, e >> 8 & 255, e >> 16 & 255, e >> 24 & 3, e >> 26 & 1}; }
 
-/* How many 32-bit registers hold a matrix of elements of `size` bytes. */
+/* Elements of `size` bytes in a register. */
+static u32 in_register(u32 size) { return size < 4 ? 4 / size : 1; }
+
+/* How many registers hold a matrix of elements of `size` bytes: of 64 bits for f64, else of 32. */
 static u32 registers_of(Tile t, u32 size) {
   u32 elements = t.role == LEFT ? t.m * t.k : t.role == RIGHT ? t.k * t.n : t.m * t.n;
-  return elements * size / (4 * LANES);
+  return elements / (in_register(size) * LANES);
 }
 
 /* The row and the column of element j of register r in lane l, where a register holds `each`. */
@@ -73,20 +84,24 @@ static f64 value_of(u32 bits, enum Type type, u32 j) {
     case F16: return half_to_f64((u16)(bits >> 16 * j), 0);
     case BF16: return half_to_f64((u16)(bits >> 16 * j), 1);
     case TF32: return (f64)f32_of(bits & ~0x1FFFu);
+    case F8_E4M3: return half_to_f64((u16)widen_float8(bits >> 8 * j & 255, 0), 0);
+    case F8_E5M2: return half_to_f64((u16)widen_float8(bits >> 8 * j & 255, E5M2), 0);
     case S8: return (s8)(bits >> 8 * j);
     default: return (u8)(bits >> 8 * j);
   }
 }
-static const u32 bytes_of[] = {2, 2, 4, 1, 1};
+static const u32 bytes_of[] = {2, 2, 4, 1, 1, 8, 1, 1};
 
 static void read_factor(Warp *w, u32 ref, Tile t, enum Type type, f64 out[MOST][MOST]) {
-  u32 each = 4 / bytes_of[type], registers = registers_of(t, bytes_of[type]), row, col;
+  u32 each = in_register(bytes_of[type]), registers = registers_of(t, bytes_of[type]), row, col;
   for (u32 r = 0; r < registers; r++) {
     const u32 *a = SRC(u32, ref + r * VECTOR);
+    const f64 *wide = SRC(f64, ref + r * 2 * VECTOR);
     for (u32 l = 0; l < LANES; l++)
       for (u32 j = 0; j < each; j++) {
         place(t, each, r, j, l, &row, &col);
-        out[row][col] = value_of(a[l], type, j) + (w->lane[l] ? 0 : w->launch->garbage);
+        f64 x = type == F64 ? wide[l] : value_of(a[l], type, j);
+        out[row][col] = w->lane[l] ? x : x + w->launch->garbage;
       }
   }
 }
@@ -100,6 +115,24 @@ static u32 result_bits(f64 x, u32 flag) {
   if (!(flag & WHOLE_SUM)) return x != x ? 0x7FFFFFFF : bits32((f32)x);
   if (flag & SATURATES) x = x > INT32_MAX ? INT32_MAX : x < INT32_MIN ? INT32_MIN : x;
   return (u32)(s64)x;
+}
+
+/* The product of matrices of f64: c and d have one element in each 64-bit register. */
+void ptx_mma_f64(Warp *w, const Insn *i) {
+  static _Thread_local f64 a[MOST][MOST], b[MOST][MOST];
+  Tile t = tile_of(i->e), left = t, right = t;
+  u32 row, col;
+  left.role = LEFT; right.role = RIGHT; t.role = RESULT;
+  announce_missing(w, i);
+  read_factor(w, i->a, left, F64, a);
+  read_factor(w, i->b, right, F64, b);
+  for (u32 r = 0; r < registers_of(t, sizeof(f64)); r++)
+    for (u32 l = 0; l < LANES; l++) {
+      place(t, 1, r, 0, l, &row, &col);
+      f64 sum = SRC(f64, i->c + r * 2 * VECTOR)[l];
+      for (u32 k = 0; k < t.k; k++) sum = fma(a[row][k], b[k][col], sum);
+      DST(f64, i->d + r * 2 * VECTOR)[l] = sum;
+    }
 }
 
 /* d, a, b, c: scratch registers; e: the shape; mode: the types of a and, << 4, of b. */
@@ -134,7 +167,7 @@ void ptx_mma(Warp *w, const Insn *i) {
 /* An access of `bytes` by each active lane at the addresses in the scratch register c. */
 static Insn plain_access(const Insn *i, u32 register_ref, u32 bytes) {
   return (Insn){.d = register_ref, .a = i->c, .pc = i->pc, .size = (u16)bytes, .count = 1,
-                .space = i->space, .width = 4, .mode = 8};
+                .space = i->space, .width = bytes == 8 ? 8 : 4, .mode = 8};
 }
 
 /* Lines, which are rows or columns, begin at multiples of 16 bytes, or of their length if that is less.
@@ -165,7 +198,7 @@ static void check_same(Warp *w, const Insn *i, const u32 *stride) {
  * shape; size: bytes of an element; count: registers. */
 static void access(Warp *w, const Insn *i, bool stores) {
   Tile t = tile_of(i->e);
-  u32 each = 4 / i->size, own = registers_of(t, i->size), row, col;
+  u32 each = in_register(i->size), own = registers_of(t, i->size), row, col, unit = i->size == 8 ? 8 : 4;
   bool whole = each == 1 || t.by_column == (t.role == RIGHT);
   u64 *at = DST(u64, i->c);
   u32 *value = DST(u32, i->c + 2 * VECTOR);
@@ -174,20 +207,20 @@ static void access(Warp *w, const Insn *i, bool stores) {
   announce_missing(w, i);
   check_same(w, i, stride);
   for (u32 r = 0; r < i->count; r++) {
-    u32 *d = DST(u32, i->d + r * VECTOR);
-    if (r >= own) { memcpy(d, DST(u32, i->d + r % own * VECTOR), VECTOR); continue; }
-    if (!stores) memset(d, 0, VECTOR);
+    u32 *d = DST(u32, i->d + r * unit * LANES);
+    if (r >= own) { memcpy(d, DST(u32, i->d + r % own * unit * LANES), unit * LANES); continue; }
+    if (!stores) memset(d, 0, unit * LANES);
     for (u32 j = 0; j < (whole ? 1 : each); j++) {
       for (u32 l = 0; l < LANES; l++) {
         place(t, each, r, j, l, &row, &col);
         u64 far = t.by_column ? col : row, near = t.by_column ? row : col;
         at[l] = lane_address(w, i, l) + (far * stride[l] + near) * i->size;
-        value[l] = whole ? d[l] : d[l] >> 8 * i->size * j;
+        value[l] = d[l] >> 8 * i->size * j % 32;
       }
-      Insn one = plain_access(i, i->c + 2 * VECTOR, whole ? 4 : i->size);
+      Insn one = whole ? plain_access(i, i->d + r * unit * LANES, unit) : plain_access(i, i->c + 2 * VECTOR, i->size);
       if (stores) { ptx_st(w, &one); continue; }
       ptx_ld(w, &one);
-      for (u32 l = 0; l < LANES; l++) d[l] = whole ? value[l] : d[l] | value[l] << 8 * i->size * j;
+      for (u32 l = 0; l < LANES && !whole; l++) d[l] |= value[l] << 8 * i->size * j;
     }
   }
 }

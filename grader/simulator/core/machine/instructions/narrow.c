@@ -3,7 +3,7 @@
 #include "machine/instructions/float.h"
 #include "machine/instructions/operation.h"
 
-enum { E5M2 = 1, RELU = 2 };
+enum { RELU = 2 };
 enum { NARROW_NAN = 0x7F };
 
 static int fraction_bits(u64 flags) { return flags & E5M2 ? 2 : 3; }
@@ -20,7 +20,7 @@ static u32 narrow(f64 x, u64 flags) {
   return sign | ((u32)nearbyint(ldexp(size, fraction - e)) + ((u32)(e - least) << fraction));
 }
 
-static u32 widen(u32 code, u64 flags) {
+u32 widen_float8(u32 code, u64 flags) {
   int fraction = fraction_bits(flags);
   u32 size = code & 0x7F, above = flags & E5M2 ? 0x7C : NARROW_NAN; /* infinity, or the only NaN */
   int e = (int)(size >> fraction);
@@ -35,7 +35,7 @@ static u32 narrow_half(u32 h, u64 flags) { return narrow(half_to_f64((u16)h, 0),
 
 OP2(narrow_f32, u16, f32, f32, narrow((f64)a, (u64)i->imm) << 8 | narrow((f64)b, (u64)i->imm))
 OP1(narrow_f16x2, u16, u32, narrow_half(a >> 16, (u64)i->imm) << 8 | narrow_half(a, (u64)i->imm))
-OP1(widen_f16x2, u32, u16, widen(a >> 8, (u64)i->imm) << 16 | widen(a & 255, (u64)i->imm))
+OP1(widen_f16x2, u32, u16, widen_float8(a >> 8, (u64)i->imm) << 16 | widen_float8(a & 255, (u64)i->imm))
 
 /* `count` has the bits of a part, `flag` whether it is signed. */
 static u32 packed(s32 x, const Insn *i) {
