@@ -1,4 +1,4 @@
-"""Matrix instructions with shapes, types or registers that do not exist are refused."""
+"""Matrix and video instructions with shapes, types or registers that do not exist are refused."""
 
 from __future__ import annotations
 
@@ -58,6 +58,17 @@ BAD = [
     "movmatrix.sync.aligned.m8n8.trans.b16 %d1, %r1",
     f"mma.sync {R2}",
     "wmma.load",
+    "vadd.u32.u32.u32 %r1.b0, %r2, %r3",
+    "vadd.u32.u32.u32.add %r1.b0, %r2, %r3, %r4, %r5",
+    "vadd.u32.u32.u32 %r1, -%r2, %r3",
+    "vadd.u32.u32.u32 %r1, %r2.b4, %r3",
+    "vadd.u32.u32.u32.add %r1, %r2, %r3, %r4.b0",
+    "vadd.u64.u64.u64 %r1, %r2, %r3",
+    "vmad.u32.u32.u32 %r1, %r2, %r3",
+    "vadd2.u32.u32.u32 %r1, %r2.h14, %r3, %r4",
+    "vadd4.u32.u32.u32 %r1, %r2.h10, %r3, %r4",
+    "vset4.u32.u32 %r1, %r2, %r3, %r4",
+    "vadd {%r1}, %r2, %r3",
     "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%r1], [%d1], 16",
     "cp.async.bulk.tensor.1d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%r1], [%d1]",
     "mbarrier.arrive_drop.expect_tx.shared.b64 %d1, [%r1], 16",

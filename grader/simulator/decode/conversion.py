@@ -1,4 +1,7 @@
-"""Decode conversion, comparison and selection: cvt, set, setp, selp, slct."""
+"""Decode conversion, comparison and selection, and what does them on parts of words.
+
+cvt, set, setp, selp, slct, and the video instructions.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +13,7 @@ from grader.simulator.decode.instructions import (
     Insn,
     Known,
     NotSimulated,
+    make_insn,
     symbol,
     types_of,
 )
@@ -228,3 +232,99 @@ def _packed(op: str, operands: list[str], o: Operands) -> list[Insn]:
     d, a, b, c = (*operands, "0")[:4]
     refs = (o.register(d, 4), o.source(a, 4), o.source(b, 4), o.source(c, 4))
     return [Insn("pack_integers", *refs, count=bits, flag=int(sign))]
+
+
+_VIDEO_OPS = ("add", "sub", "avrg", "absdiff", "min", "max", "set", "shl", "shr", "mad")
+"""What video instructions do, by their mode in video.c."""
+
+_COMPARED = ("eq", "ne", "lt", "le", "gt", "ge")
+_PARTS = ("", "b0", "b1", "b2", "b3", "h0", "h1")
+_SECONDARY, _SCALES = ("", "add", "min", "max"), ("", "shr7", "shr15")
+
+
+def _typed(op: str) -> tuple[str, int, set[str], dict[str, str]]:
+    """The operation, its flags, its modifiers, and what it selects of operands and negates.
+
+    What `-a.b0` selects is `{"a": "b0", "-a": "negated"}`.
+    """
+    name, *rest = op.split(".")
+    pairs = [x.split("_") for x in rest if "_" in x]
+    own = {f"-{d}" if part == "negated" else d: part for d, part in pairs}
+    rest = [x for x in rest if "_" not in x]
+    count = 2 if name.startswith("vset") else 3
+    kinds, modifiers = rest[:count], set(rest[count:])
+    if {*kinds} - {"u32", "s32"} or len(kinds) < count:
+        raise NotSimulated(op)
+    a, b = kinds[-2:]
+    signs = (a == "s32") | (b == "s32") << 1 | (count == 3 and kinds[0] == "s32") << 2
+    return name[1:], signs | ("sat" in modifiers) << 3, modifiers, own
+
+
+def _digits(op: str, text: str, count: int, default: str) -> int:
+    """The elements that b3210 or h10 selects, the lowest first, in 3 bits each."""
+    chosen = (text or default)[1:]
+    if len(chosen) != count or any(int(x) >= 2 * count for x in chosen):
+        raise NotSimulated(op)
+    return sum(int(x) << 3 * k for k, x in enumerate(reversed(chosen)))
+
+
+def _elements(op: str, operands: list[str], o: Operands, known: Known) -> list[Insn]:
+    """Decode a video instruction on bytes or halves of a word."""
+    name, flag, modifiers, own = _typed(op)
+    count, name = int(name[-1]), name[:-1]
+    compared = next((x for x in _COMPARED if x in modifiers), "")
+    sums, mask = "add" in modifiers, own.pop("d", "")
+    exact = name == "set" or (name == "absdiff" and flag & 7 in (0, 3))
+    if (sums and not exact) or (name == "set" and mask) or "negated" in own.values():
+        raise NotSimulated(op)
+    if (
+        len(operands) != 4
+        or modifiers - {"sat", "add", compared}
+        or bool(compared) != (name == "set")
+    ):
+        raise OperandError(f"{op} with {len(operands)} operands")
+    letter = "h" if count == 2 else "b"
+    if any(not x.startswith(letter) for x in (mask, *own.values()) if x):
+        raise NotSimulated(op)
+    a = _digits(op, own.get("a", ""), count, "h10" if count == 2 else "b3210")
+    b = _digits(op, own.get("b", ""), count, "h32" if count == 2 else "b7654")
+    written = sum(1 << int(x) for x in mask[1:]) if mask else (1 << count) - 1
+    d, *sources = operands
+    insn = make_insn("video", o.register(d, 4), [o.source(x, 4) for x in sources], flag=flag)
+    insn.flag |= sums << 4
+    insn.count, insn.mode = 32 // count, _VIDEO_OPS.index(name)
+    insn.imm = a | b << 12 | written << 24 | _COMPARED.index(compared or "eq") << 28
+    return [insn]
+
+
+def _scalar(op: str, operands: list[str], o: Operands, known: Known) -> list[Insn]:
+    """Decode a video instruction on one number, which is a part of each operand."""
+    name, flag, modifiers, own = _typed(op)
+    compared = next((x for x in _COMPARED if x in modifiers), "eq")
+    second = next((x for x in _SECONDARY[1:] if x in modifiers), "")
+    scale = next((x for x in _SCALES[1:] if x in modifiers), "")
+    negated = {x for x in own if x.startswith("-")}
+    if modifiers - {"sat", compared, second, scale, "clamp", "wrap", "po"} or "c" in own:
+        raise NotSimulated(op)
+    if (negated and name != "mad") or {own[x] for x in own if x not in negated} - {*_PARTS}:
+        raise NotSimulated(op)
+    parts = [_PARTS.index(own.get(x, "")) for x in "abd"]
+    if not 3 <= len(operands) <= 4 or (len(operands) == 3) != (
+        not second and not parts[2] and name != "mad"
+    ):
+        raise OperandError(f"{op} with {len(operands)} operands")
+    d, a, b, c = (*operands, "0")[:4]
+    refs = [o.source(x, 4) for x in (a, b, c)]
+    insn = make_insn("video_scalar", o.register(d, 4), refs, flag=flag, mode=_VIDEO_OPS.index(name))
+    insn.imm = parts[0] | parts[1] << 3 | parts[2] << 6 | _SECONDARY.index(second) << 9
+    insn.imm |= _COMPARED.index(compared) << 11 | ("wrap" in modifiers) << 14
+    insn.imm |= _SCALES.index(scale) << 15 | len(negated & {"-a", "-b"}) % 2 << 17
+    insn.imm |= ("-c" in negated) << 18 | ("po" in modifiers) << 19
+    return [insn]
+
+
+op_vadd = op_vsub = op_vabsdiff = op_vmin = op_vmax = op_vset = op_vshl = op_vshr = op_vmad = (
+    _scalar
+)
+op_vadd2 = op_vsub2 = op_vavrg2 = op_vabsdiff2 = op_vmin2 = op_vmax2 = op_vset2 = _elements
+op_vadd4 = op_vsub4 = op_vavrg4 = op_vabsdiff4 = op_vmin4 = op_vmax4 = op_vset4 = _elements

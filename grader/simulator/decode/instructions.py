@@ -14,6 +14,7 @@ from math import prod
 from grader import dataclass
 from grader.simulator.decode.operands import OperandError, Operands
 from grader.simulator.ptx.model import TYPE_BYTES
+from grader.simulator.ptx.operands import VIDEO
 
 
 class NotSimulated(Exception):
@@ -34,7 +35,6 @@ _FEATURES = (
     (("mbarrier.arrive", "mbarrier.expect_tx"), "transactions of the tensor memory accelerator"),
     (("setmaxnreg",), "registers moved between warps"),
 )
-_VIDEO = re.compile(r"v(?:add|sub|absdiff|min|max|shl|shr|mad|set|avrg)[24]?\.")
 _SPECIAL_REGISTER = re.compile(r"%(?:pm\d|current_graph|envreg|aggr_smem)")
 
 
@@ -44,7 +44,7 @@ def with_feature(refused: str) -> str:
         return refused
     if refused.endswith(".b128"):
         return f"{refused} (128-bit values)"
-    if _VIDEO.match(refused):
+    if VIDEO.match(refused):
         return f"{refused} (video instructions)"
     for names, words in _FEATURES:
         if any(refused == name or refused.startswith(f"{name}.") for name in names):
@@ -326,27 +326,4 @@ def _with_carry(op: str, operands: list[str], o: Operands, known: Known) -> list
     return insns
 
 
-def _video(op: str, operands: list[str], o: Operands, known: Known) -> list[Insn]:
-    """Decode a video instruction on all bytes or halves of a word, without selectors and masks."""
-    name, *rest = op.split(".")
-    kinds, modifiers = rest[:3], set(rest[3:])
-    sums = "add" in modifiers
-    exact = name.startswith("vabsdiff") and kinds[1] == kinds[2] and kinds[0] == "u32"
-    if {*kinds} - {"u32", "s32"} or any("." in x for x in operands) or (sums and not exact):
-        raise NotSimulated(op)
-    d, *sources = operands
-    if len(sources) != 3 or modifiers - {"sat", "add"}:
-        raise OperandError(f"{op} with {len(operands)} operands")
-    signed = [kinds[k] == "s32" for k in (1, 2, 0)]
-    flag = sum(yes << k for k, yes in enumerate([*signed, "sat" in modifiers, sums]))
-    insn = make_insn("video", o.register(d, 4), [o.source(x, 4) for x in sources], flag=flag)
-    insn.count, insn.mode = 32 // int(name[-1]), _VIDEO_OPS.index(name[1:-1])
-    return [insn]
-
-
-_VIDEO_OPS = ("add", "sub", "avrg", "absdiff", "min", "max")
-"""What instructions such as vadd2 and vadd4 do, by their mode."""
-
-op_vadd2 = op_vsub2 = op_vavrg2 = op_vabsdiff2 = op_vmin2 = op_vmax2 = _video
-op_vadd4 = op_vsub4 = op_vavrg4 = op_vabsdiff4 = op_vmin4 = op_vmax4 = _video
 op_add = op_sub = op_addc = op_subc = op_madc = _with_carry

@@ -109,6 +109,33 @@ def folded(operand: str) -> str:
     return number_or(operand)
 
 
+VIDEO = re.compile(r"v(?:(?:add|sub|absdiff|min|max|set)[24]?|avrg[24]|shl|shr|mad)\.")
+"""The opcodes of the video instructions."""
+
+_SELECTED = re.compile(r"(-?)\s*([$%\w]+)(?:\s*\.\s*([bh]\d+))?")
+
+
+def plain_operands(op: str, operands: tuple[str, ...]) -> tuple[str, tuple[str, ...]]:
+    """The opcode and operands with constant expressions replaced by their values.
+
+    What a video instruction selects of its operands, and the signs before them, become modifiers:
+    `vadd.u32.u32.u32 d, a.b0, b.h1` is `vadd.u32.u32.u32.a_b0.b_h1 d, a, b`.
+    """
+    operands = tuple(map(folded, operands))
+    if not VIDEO.match(op):
+        return op, operands
+    names = []
+    for own, text in zip("dabc", operands, strict=False):
+        match = _SELECTED.fullmatch(text)
+        if match is None:
+            raise PtxError(f"{op} of {text[:40]!r}")
+        negative, name, part = match.groups()
+        names.append(negative + name if name.isdigit() else name)
+        op += f".{own}_negated" if negative and not name.isdigit() else ""
+        op += f".{own}_{part}" if part else ""
+    return op, (*names, *operands[4:])
+
+
 def _special(name: str, axis: str) -> str:
     """An element of a special register, in clusters of one block each; the fourth one is 0."""
     if name.startswith("cluster_") or axis == "w":

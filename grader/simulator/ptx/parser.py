@@ -24,8 +24,8 @@ from grader.simulator.ptx.operands import (
     Vectors,
     assembly_barriers,
     element,
-    folded,
     operands_of,
+    plain_operands,
     scalar_moves,
     variable,
 )
@@ -384,7 +384,7 @@ def _instruction(text: str) -> tuple[str, tuple[str, ...], tuple[str, bool] | No
     operands = tuple(operands_of(rest)) if rest else ()
     op = "".join(op.split())
     if not op.startswith("call"):
-        operands = tuple(map(folded, operands))
+        op, operands = plain_operands(op, operands)
     if op.startswith(_CACHED) and ".L2::cache_hint" in op:  # a policy changes no result
         op, operands = op.replace(".L2::cache_hint", ""), operands[:-1]
     indexes = _INDEXED.search(text) is not None
