@@ -121,14 +121,14 @@ def moving_loads(f: Function) -> Loads:
     written = Counter(name for i in f.body for name in targets(i))
     variables = _Variables(f)
     for key, i in _memory_accesses(f, "ld"):
-        users = list(_users(uses, vector(i.operands[0])))
+        width = TYPE_BYTES.get(i.op.split(".")[-1], 0)
+        users = list(_users(uses, vector(i.operands[0]), width))
         if any(_chooses(u, written) for u, is_store in users if not is_store):
             followed.add(id(i))
             continue
         if not all(passes_on(u) or is_store for u, is_store in users):
             continue
-        width = TYPE_BYTES.get(i.op.split(".")[-1], 0)
-        if any(masks_bits(u) or cuts_off(u, width) for u, _ in users):
+        if any(masks_bits(u) or cuts_off(u, width) or cuts_bytes(u, width) for u, _ in users):
             followed.add(id(i))
         elif users:
             groups[key].append(i)
@@ -202,15 +202,19 @@ def _is_in_frame(i: Instruction) -> bool:
 
 
 def _users(
-    uses: Mapping[str, list[Instruction]], names: list[str]
+    uses: Mapping[str, list[Instruction]], names: list[str], width: int
 ) -> Iterator[tuple[Instruction, bool]]:
-    """The instructions that read registers or copies of them, and whether they only store it."""
+    """The instructions that read registers or copies of them, and whether they only store it.
+
+    What takes a part of a value of `width` bytes makes no copy of it.
+    """
     work, visited = list(names), set(names)
     while work:
         name = work.pop()
         for i in uses.get(name, ()):
             yield i, _stores_value(i, [name])
-            if copies_value(i) and i.op.split(".")[0] in ("mov", "cvt", "and"):
+            cuts = cuts_off(i, width) or cuts_bytes(i, width)
+            if copies_value(i) and i.op.split(".")[0] in ("mov", "cvt", "and") and not cuts:
                 more = set(targets(i)) - visited
                 visited |= more
                 work += more

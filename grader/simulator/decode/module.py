@@ -64,7 +64,7 @@ from grader.simulator.decode.peephole import (
     written_once,
 )
 from grader.simulator.decode.shadow import Shadows, make_shadows
-from grader.simulator.decode.stack import drop_dead_elements, local_variables, subscripts_of
+from grader.simulator.decode.stack import local_variables, mark_used_bytes, subscripts_of
 from grader.simulator.decode.updates import SYNC_SHIFT, USED_SHIFT, WRITES, memory_roles
 from grader.simulator.ptx.debug_info import LocalVariables
 from grader.simulator.ptx.model import Function, Instruction, Location, Module, PtxError, TooLarge
@@ -166,6 +166,7 @@ def decode(
     functions = with_local_copies(functions, names)
     own = [functions[name] for name in names]
     variables = local_variables(module.sections) if definedness else None
+    mark_used_bytes(own, optimized=not definedness)
     found = numbered_in(own, module, variables), subscripts_of(module, kernel)
     use = use_of(own, variables, *found)
     use = with_crossings(use, names, functions, module.variables) if definedness else use
@@ -215,7 +216,6 @@ class _Decoder:
         if (shadowed := self.image.shadowed) is not None:
             more = self.functions, self.variables, self.use
             self.shadows = make_shadows(f, operands, shadowed, *more)
-        drop_dead_elements(f)
         blocks = self.blocks(f, operands)
         room = (local + 15) // 16 * 16, (frame.bytes + 15) // 16 * 16
         loops = find_loops(blocks, f, self.functions, registers, len(self.image.ops) - len(f.body))

@@ -1,18 +1,20 @@
-"""What is known of a function's stack frame: its variables, what is read there, subscripts."""
+"""What is known of a function's stack frame and loads: variables, what is read, subscripts."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from functools import lru_cache
+from functools import lru_cache, reduce
 from math import prod
+from operator import or_
 
 from grader.compile.program import Subscript
 from grader.simulator.decode.dataflow import access_head, sources, targets
 from grader.simulator.decode.indexing import Statics
 from grader.simulator.decode.instructions import Insn
-from grader.simulator.decode.memory import PARAM, space_of
+from grader.simulator.decode.memory import PARAM, accessed, space_of
 from grader.simulator.decode.operands import address_or_none, vector
+from grader.simulator.ptx.constants import integer
 from grader.simulator.ptx.debug_info import LocalVariable, LocalVariables
 from grader.simulator.ptx.model import FRAME, TYPE_BYTES, Function, Instruction, Module
 
@@ -20,6 +22,8 @@ _NUMBER = re.compile(r"\d{1,9}")
 _SCALAR = re.compile(
     r"(?:(?:unsigned|signed|long|short|int|char|bool|float|double) ?)+|u?int\d+_t|size_t|.*\*"
 )
+_CONSTANT = re.compile(r"-?(?:0[xX][0-9a-fA-F]+|\d+)U?")
+_ALL_BITS, _MOST_STEPS = (1 << 64) - 1, 16
 ACCESSES = ("ld", "st", "atom", "red")
 _MAKES_ADDRESSES = frozenset(("add", "sub", "mul", "mad", "shl", "cvt", "and", "or", "mov", "cvta"))
 STORE = 64  # in the flag of a check of bounds, as in a report
@@ -105,7 +109,23 @@ def subscript_checks(i: Instruction, subscripts: Sequence[Subscript]) -> Iterato
     yield Insn("shadow_subscript", size=size, flag=STORE * store)
 
 
-def drop_dead_elements(f: Function) -> None:
+def mark_used_bytes(functions: Sequence[Function], *, optimized: bool) -> None:
+    """Mark which bytes of loads the functions of a kernel use, where these are not all.
+
+    Optimized code has a program's copies in registers: what masks, shifts and conversions cut off
+    there may be padding. No such byte is marked where no access is to less than a word, of which
+    the watchers then know all bytes alike.
+    """
+    ops = {i.op for f in functions for i in f.body}
+    sizes = (accessed(op.split(".")) for op in ops) if optimized else ()
+    by_bytes = any(access is not None and access[1] < 4 for access in sizes)
+    for f in functions:
+        _drop_dead_elements(f)
+        if by_bytes:
+            _drop_cut_bytes(f)
+
+
+def _drop_dead_elements(f: Function) -> None:
     """Mark what vector loads load and no instruction reads as unused.
 
     `-G` code copies a whole vector to the stack frame: elements that nothing loads there are not
@@ -158,6 +178,96 @@ def _unread_in_frame(f: Function) -> dict[int, list[str]]:
         ]
         for i, at, size in stores
     }
+
+
+def _drop_cut_bytes(f: Function) -> None:
+    """Mark the bytes of loads that no instruction makes anything of."""
+    bits = _UsedBits(f)
+    for i in f.body:
+        parts = i.op.split(".")
+        if parts[0] != "ld" or i.used is not None or len(i.operands) != 2:
+            continue
+        size, used = TYPE_BYTES.get(parts[-1], 0), 0
+        names = vector(i.operands[0])
+        for k, name in enumerate(names if 1 < size <= 8 else ()):
+            own = bits.of(name)
+            used |= sum(1 << k * size + n for n in range(size) if own >> 8 * n & 255)
+            extends = parts[-1].startswith("s") and own >> 8 * size
+            used |= 1 << (k + 1) * size - 1 if extends else 0
+        if used and used != (1 << size * len(names)) - 1:
+            i.used = used
+
+
+class _UsedBits:
+    """Which bits of a function's registers may change anything beyond registers."""
+
+    def __init__(self, f: Function) -> None:
+        self.users: dict[str, list[Instruction]] = {}
+        for i in f.body:
+            for name in dict.fromkeys((*sources(i), *([i.guard[0]] if i.guard else ()))):
+                self.users.setdefault(name, []).append(i)
+        self.known: dict[str, int] = {}
+        self.depth = 0
+
+    def of(self, name: str) -> int:
+        """The bits of a register that are used; those of one that its own value makes are all."""
+        if name not in self.known and self.depth < _MOST_STEPS:
+            self.known[name] = _ALL_BITS
+            self.depth += 1
+            self.known[name] = reduce(or_, (self.by(i, name) for i in self.users.get(name, ())), 0)
+            self.depth -= 1
+        return self.known.get(name, _ALL_BITS)
+
+    def by(self, i: Instruction, name: str) -> int:
+        """The bits of a register that an instruction uses."""
+        head, kind = i.op.split(".")[0], i.op.split(".")[-1]
+        plain = i.guard is None and kind[0] in "bus" and kind[1:].isdigit()
+        if head == "st" and plain and len(i.operands) == 2 and name not in i.operands[0]:
+            return (1 << 8 * TYPE_BYTES[kind]) - 1
+        if not plain or len(i.operands) < 2 or i.operands[1] != name or name in i.operands[2:]:
+            return _ALL_BITS
+        names = vector(i.operands[0])
+        each = 8 * TYPE_BYTES[kind] // len(names)
+        parts = [self.of(x) & (1 << each) - 1 << k * each for k, x in enumerate(names)]
+        wanted = sum(parts) if len(parts) > 1 else self.of(names[0])
+        numbers = [integer(x) for x in i.operands[2:] if _CONSTANT.fullmatch(x)]
+        return _bits_before(i.op.split("."), numbers, wanted, len(i.operands))
+
+
+def _bits_before(parts: list[str], numbers: list[int], wanted: int, operands: int) -> int:
+    """The bits of an operand of which the bits `wanted` of a result are made.
+
+    Args:
+        parts: the opcode.
+        numbers: the constants among the other operands.
+        wanted: the bits of the result.
+        operands: the number of operands.
+    """
+    head, kind = parts[0], parts[-1]
+    width, sign = 8 * TYPE_BYTES[kind], 8 * TYPE_BYTES[kind] - 1
+    if head == "mov" and operands == 2:
+        return wanted
+    if head == "cvt" and len(parts) == 3 and parts[1] in TYPE_BYTES and parts[1][0] in "us":
+        extends = kind[0] == "s" and TYPE_BYTES[parts[-2]] > TYPE_BYTES[kind] and wanted >> width
+        low = min(width, 8 * TYPE_BYTES[parts[-2]])
+        return wanted & (1 << low) - 1 | (1 << sign if extends else 0)
+    if len(numbers) != operands - 2 or not numbers:
+        return _ALL_BITS
+    if head == "and":
+        return wanted & numbers[0]
+    if head == "shl":
+        return (wanted & (1 << width) - 1) >> min(numbers[0], width)
+    if head == "shr":
+        by = min(numbers[0], width)
+        moved = (wanted & (1 << width) - 1) << by & (1 << width) - 1
+        return moved | (1 << sign if kind[0] == "s" and wanted >> width - by else 0)
+    if head == "bfe":
+        by, bits = (x & 255 for x in numbers)
+        field = (1 << bits) - 1 << by
+        return (
+            field & (1 << width) - 1 if wanted and by + bits <= width else _ALL_BITS * (wanted > 0)
+        )
+    return _ALL_BITS
 
 
 def frame_registers(f: Function) -> tuple[frozenset[str], frozenset[str]]:
