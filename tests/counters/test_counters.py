@@ -20,7 +20,6 @@ import pytest
 from numpy.typing import NDArray
 
 from grader.compile.program import Program
-from grader.compile.source import compile_source
 from grader.launch import Trace
 from grader.simulator.counters import (
     BYTES,
@@ -37,6 +36,7 @@ from grader.simulator.counters import (
 )
 from grader.simulator.simulate import simulate
 from tests.fuzz.corpus import read
+from tests.trusted import compile_here
 
 HERE = Path(__file__).parent
 TO_MEASURE: frozenset[str] = frozenset()
@@ -85,7 +85,7 @@ EXCEPT = {
 
 @cache
 def program(name: str) -> Program:
-    return compile_source(SOURCES[name].read_bytes(), f"{name}.cu")
+    return compile_here(SOURCES[name].read_bytes(), f"{name}.cu")
 
 
 @cache

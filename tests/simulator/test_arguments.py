@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from grader.compile.source import compile_source
 from grader.simulator.decode.dataflow import used_arguments
 from grader.simulator.ptx.parser import parse
+from tests.trusted import compile_here
 
 FUNCTIONS = {
     "used at once": ("int f(int x, int y) { return x * x; }", [4]),
@@ -43,6 +43,6 @@ FUNCTIONS = {
 @pytest.mark.parametrize("text, sizes", FUNCTIONS.values(), ids=FUNCTIONS)
 def test_used_arguments(text: str, sizes: list[int]) -> None:
     kernel = '\nextern "C" __global__ void k(int *out, int n) { out[0] = f(n, 1); }\n'
-    program = compile_source(f"__device__ {text}{kernel}".encode(), "k.cu")
+    program = compile_here(f"__device__ {text}{kernel}".encode(), "k.cu")
     functions = parse(program.debug_ptx).functions
     assert sorted(size for _, _, size in used_arguments(functions["k"], functions)) == sizes

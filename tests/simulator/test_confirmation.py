@@ -14,9 +14,9 @@ import pytest
 
 import grader.simulator.simulate as simulator
 from grader.compile.program import Program
-from grader.compile.source import compile_source
 from grader.launch import Array, Launch, Scalar
 from grader.simulator.diagnose.confirmation import Confirmation
+from tests.trusted import compile_here
 
 READS_WHILE_WRITTEN = {
     "added": "int v = x[t]; if (n == 7) v += s[1]; y[t] = v;",
@@ -70,7 +70,7 @@ SOURCE = (
 
 @cache
 def program() -> Program:
-    return compile_source(SOURCE.encode(), "ahead.cu")
+    return compile_here(SOURCE.encode(), "ahead.cu")
 
 
 def kinds(name: str, n: int) -> set[str]:

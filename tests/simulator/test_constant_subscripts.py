@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from grader.compile.program import Program
-from grader.compile.source import compile_source
 from grader.launch import Array, Launch, Scalar
 from grader.simulator.simulate import simulate
+from tests.trusted import compile_here
 
 ARRAYS = {"a": (4,), "b": (3,), "m": (3, 4), "t": (5,), "c": (2, 2)}
 HEAD = """#define FOUR 4
@@ -95,4 +95,4 @@ def test_what_is_outside_accessed_and_reached_is_found(rows: list) -> None:  # t
         if is_outside(name, tuple(indices)) and GUARDS[guard] and FORMS[form]:
             expected.add(number)
     source = HEAD + "\n".join(lines) + "\n" + TAIL
-    assert errors(compile_source(source.encode(), "k.cu")) == expected, source
+    assert errors(compile_here(source.encode(), "k.cu")) == expected, source

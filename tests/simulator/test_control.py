@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 from grader.compile.program import Program
-from grader.compile.source import compile_source
 from grader.launch import Array, Launch, Scalar
 from grader.simulator.core.bindings import core
 from grader.simulator.core.run import Limits, Machine
 from grader.simulator.decode.module import decode
 from grader.simulator.ptx.parser import parse
+from tests.trusted import compile_here
 
 KERNELS: dict[str, tuple[str, Callable[[int, int], int]]] = {
     "if_else": (
@@ -109,7 +109,7 @@ def program() -> Program:
     head += "  int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
     head += "  if (i >= count) return;\n  int x = in[i];\n  "
     bodies = [head.format(name) + body + "\n}\n" for name, (body, _) in KERNELS.items()]
-    return compile_source((PRELUDE + "".join(bodies)).encode(), "control.cu")
+    return compile_here((PRELUDE + "".join(bodies)).encode(), "control.cu")
 
 
 @pytest.mark.parametrize("threads", [32, 45])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from grader.compile.source import compile_source
 from grader.launch import Array, Launch, Trace
 from grader.simulator.counters import (
     BYTES,
@@ -15,6 +14,7 @@ from grader.simulator.counters import (
     SECTORS,
 )
 from grader.simulator.simulate import simulate
+from tests.trusted import compile_here
 
 COPY = b"""\
 extern "C" __global__ void copy(const float* a, float* out) {
@@ -41,7 +41,7 @@ def trace(source: bytes) -> Trace:
     a = np.arange(256, dtype=np.float32)
     args = (Array("a", (256,), "float32", a), Array("out", (64,), "float32", None, True))
     (out,) = simulate(
-        compile_source(source, "copy.cu"), [Launch("copy", (1, 1, 1), (64, 1, 1), args)]
+        compile_here(source, "copy.cu"), [Launch("copy", (1, 1, 1), (64, 1, 1), args)]
     )
     assert out.ended and not out.errors
     assert np.array_equal(out.outputs[1], a[:64])

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from grader.compile.source import compile_source
 from grader.launch import Array, Launch, Scalar, Trace
 from grader.simulator.core.bindings import core
 from grader.simulator.core.run import Limits, Machine
@@ -28,6 +27,7 @@ from grader.simulator.ptx.parser import parse
 from grader.simulator.simulate import simulate
 from tests.command import ROOT
 from tests.fuzz.corpus import read
+from tests.trusted import compile_here
 
 NAIVE = """
 extern "C" __global__ void k(const float *A, const float *B, float *C, int m, int k, int n) {
@@ -51,7 +51,7 @@ extern "C" __global__ void k(const float *in, float *out, int rows, int cols) {
 
 
 def trace(source: str, launch: Launch) -> Trace:
-    done = simulate(compile_source(source.encode(), "k.cu"), [launch])[0]
+    done = simulate(compile_here(source.encode(), "k.cu"), [launch])[0]
     assert done.ended and not done.errors
     return done
 
@@ -124,7 +124,7 @@ def test_neighboring_loads_that_the_compiler_merges_have_no_conflict() -> None:
     counted = []
     for name in ("reduction_strided_index", "reduction_strided_unrolled"):
         text = (folder / f"{name}.cu").read_text()
-        (trace,) = simulate(compile_source(text.encode(), "k.cu"), [read(text).launch()])
+        (trace,) = simulate(compile_here(text.encode(), "k.cu"), [read(text).launch()])
         counted.append(trace.counters[CONFLICTS.format("ld")])
     assert counted == [560, 496]
 

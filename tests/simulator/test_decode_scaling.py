@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 import pytest
 
-from grader.compile.source import compile_source
 from grader.launch import Array, Launch
 from grader.simulator.core.bindings import core
 from grader.simulator.core.run import Limits, Machine
@@ -14,6 +13,7 @@ from grader.simulator.decode.module import decode
 from grader.simulator.ptx.parser import parse
 from grader.simulator.ptx.ptxas import contract, merge_loads, reduce_unused_atomics
 from tests.linear import LONGER, assert_linear
+from tests.trusted import compile_here
 
 HEAD = """\
 .version 8.0
@@ -127,7 +127,7 @@ st.u32 [d],1; }
 
 
 def test_decoding_accesses_to_parts_of_local_variables_is_linear() -> None:
-    text = compile_source(LOCAL, "k.cu").debug_ptx
+    text = compile_here(LOCAL, "k.cu").debug_ptx
     at = text.index("ret;", text.index(".entry k("))
     lines = 10 * ["s.body[n] = 1;"]
 

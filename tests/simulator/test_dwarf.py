@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from grader.compile.source import compile_source
 from grader.simulator.ptx.debug_info import LocalVariables
 from grader.simulator.ptx.parser import parse
+from tests.trusted import compile_here
 
 SOURCE = b"""\
 struct Inner { short a; double b[2]; };
@@ -50,7 +50,7 @@ ELEMENTS = {
 
 @pytest.fixture(scope="module")
 def sections() -> dict[str, str]:
-    return parse(compile_source(SOURCE, "k.cu").debug_ptx).sections
+    return parse(compile_here(SOURCE, "k.cu").debug_ptx).sections
 
 
 @pytest.mark.parametrize("name", ELEMENTS)
@@ -75,7 +75,7 @@ __device__ __forceinline__ int inlined(int n) {
 }
 extern "C" __global__ void k(int *out) { out[0] = inlined(out[1]); }
 """
-    variables = LocalVariables(parse(compile_source(source, "k.cu").debug_ptx).sections)
+    variables = LocalVariables(parse(compile_here(source, "k.cu").debug_ptx).sections)
     (own,) = [v for v in variables.variables if v.frame.startswith("__local_depot") and v.bytes]
     assert (own.name, own.extent, own.bytes, own.line) == ("own", "[5]", 20, 3)
     assert variables.largest[own.frame, own.offset] == own
@@ -92,7 +92,7 @@ extern "C" __global__ void k(char *out) {
   out[0] = pair.*member;
 }
 """
-    variables = LocalVariables(parse(compile_source(source, "k.cu").debug_ptx).sections)
+    variables = LocalVariables(parse(compile_here(source, "k.cu").debug_ptx).sections)
     (member,) = [v for v in variables.variables if v.name == "member"]
     assert member.bytes in (0, 8)
 

@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from grader.compile.program import Program
-from grader.compile.source import compile_source
 from grader.launch import Array, Finding, Launch, Scalar, Trace
 from grader.simulator.simulate import simulate
+from tests.trusted import compile_here
 
 NEVER_CHANGES = "nothing that the condition of this loop depends on changes"
 STEPS = 40_000_000
@@ -82,7 +82,7 @@ def zeros(count: int) -> Array:
 
 
 def compiled(source: str) -> Program:
-    return compile_source(source.encode(), "a.cu")
+    return compile_here(source.encode(), "a.cu")
 
 
 def run(program: Program, *args: Array | Scalar, threads: int = 64, steps: int = 0) -> Trace:

@@ -7,7 +7,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from grader.compile.source import compile_source
 from grader.launch import Array, Launch
 from grader.simulator.core.bindings import core
 from grader.simulator.decode.instructions import Insn
@@ -15,6 +14,7 @@ from grader.simulator.decode.module import decode
 from grader.simulator.decode.peephole import fuse_indices
 from grader.simulator.ptx.parser import parse
 from grader.simulator.simulate import simulate
+from tests.trusted import compile_here
 
 KERNEL = b"""\
 extern "C" __global__ void k(const int *in, long long *out) {
@@ -32,7 +32,7 @@ extern "C" __global__ void k(const int *in, long long *out) {
 
 
 def test_fused_indices_give_the_same_outputs() -> None:
-    program = compile_source(KERNEL, "k.cu")
+    program = compile_here(KERNEL, "k.cu")
     values = np.arange(64, dtype=np.int32) * 7 - 100
     launch = Launch(
         "k",

@@ -15,13 +15,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from grader.compile.source import compile_source
 from grader.launch import Array, Launch, Scalar, pack_launches
 from grader.simulator import work
 from grader.simulator.exchange import pack_program
 from grader.simulator.records import distinct_pairs
 from grader.simulator.workload import Work
 from tests.counters.test_counters import MEASURED, SOURCES, program, read
+from tests.trusted import compile_here
 
 WAVEFRONTS = "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_{}.sum"
 REQUESTS = "l1tex__t_requests_pipe_lsu_mem_global_op_{}.sum"
@@ -31,7 +31,7 @@ HEAD = 'extern "C" __global__ void k(float* a, int n)\n'
 
 
 def reply(source: str, launch: Launch) -> Mapping[str, Any]:
-    return answer(compile_source(source.encode(), "k.cu"), launch)
+    return answer(compile_here(source.encode(), "k.cu"), launch)
 
 
 def answer(compiled: Any, launch: Launch) -> Mapping[str, Any]:

@@ -12,10 +12,10 @@ from dataclasses import dataclass, field
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from grader.compile.source import compile_source
 from grader.launch import Array, Launch, Scalar
 from grader.simulator.simulate import simulate
 from tests.simulator.test_unset_variables import CONDITIONS
+from tests.trusted import compile_here
 
 HEAD = """\
 __device__ int &larger(const int &a, const int &b) { return const_cast<int &>(a < b ? b : a); }
@@ -189,7 +189,7 @@ def found_in(source: str) -> tuple[set[int], bool]:
     """
     args = Array("out", (32,), "int32", None, True), Scalar("n", 5, "int32")
     launch = Launch("k", (1, 1, 1), (32, 1, 1), args)
-    findings = simulate(compile_source(source.encode(), "k.cu"), [launch])[0].findings
+    findings = simulate(compile_here(source.encode(), "k.cu"), [launch])[0].findings
     ended = [f for f in findings if "has ended" in f.message or "has returned" in f.message]
     named = {f.line for f in ended if f.variable or "temporary object" in f.message}
     return named, len(findings) > len(named)

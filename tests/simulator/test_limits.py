@@ -7,7 +7,6 @@ import time
 import numpy as np
 import pytest
 
-from grader.compile.source import compile_source
 from grader.launch import Array, Launch, Scalar, Trace
 from grader.simulator.core.bindings import core
 from grader.simulator.core.run import PRINTED, Limits, Machine
@@ -15,10 +14,11 @@ from grader.simulator.decode.module import decode
 from grader.simulator.ptx.model import PtxError
 from grader.simulator.ptx.parser import parse
 from grader.simulator.simulate import simulate
+from tests.trusted import compile_here
 
 
 def ran(source: str, launch: Launch) -> Trace:
-    (trace,) = simulate(compile_source(source.encode(), "k.cu"), [launch])
+    (trace,) = simulate(compile_here(source.encode(), "k.cu"), [launch])
     assert trace.ended and not trace.errors, trace.findings
     return trace
 
@@ -83,7 +83,7 @@ def test_tile_of_48_kib_is_accepted() -> None:
 
 
 def test_larger_tile_is_refused_and_smaller_tile_overrun() -> None:
-    program = compile_source(TILE.encode(), "k.cu")
+    program = compile_here(TILE.encode(), "k.cu")
     (more,) = simulate(program, [tiled((48 << 10) + 4)[1]])
     assert [f.kind for f in more.errors] == ["launch-failure"]
     (less,) = simulate(program, [tiled((48 << 10) - 4)[1]])
@@ -167,7 +167,7 @@ def grid_barrier(rounds: int, limit: float) -> tuple[Trace, float]:
     zeros = np.zeros(192, "i4")
     arrays = [Array(name, (192,), "int32", zeros, True) for name in ("came", "go", "y")]
     launch = Launch("k", (6, 1, 1), (32, 1, 1), (*arrays, Scalar("rounds", rounds, "int32")))
-    program = compile_source(GRID_BARRIER.encode(), "k.cu")
+    program = compile_here(GRID_BARRIER.encode(), "k.cu")
     begun = time.thread_time()
     (trace,) = simulate(program, [launch], limit=limit)
     return trace, time.thread_time() - begun
@@ -207,7 +207,7 @@ def test_barriers_bound_what_is_known_of_volatile_data() -> None:
     )  # fmt: skip
     least = []
     for source in (PRODUCT, PRODUCT.replace("volatile ", "")):
-        program, taken = compile_source(source.encode(), "k.cu"), []
+        program, taken = compile_here(source.encode(), "k.cu"), []
         for _ in range(3):
             begun = time.thread_time()
             (trace,) = simulate(program, [Launch("k", (6, 6, 1), (16, 16, 1), args)])
@@ -227,7 +227,7 @@ def test_limit_of_processor_time_holds_for_all_runs_of_a_launch(limit: float) ->
 
 
 def test_limit_of_processor_time_holds_between_short_blocks() -> None:
-    program = compile_source(
+    program = compile_here(
         b'extern "C" __global__ void k(int *x) { x[blockIdx.x & 7] = 1; }', "k.cu"
     )
     x = Array("x", (8,), "int32", None, True)

@@ -8,7 +8,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from grader.compile.source import compile_source
 from grader.faults import LabFault
 from grader.launch import Launch
 from grader.simulator.core.bindings import core
@@ -16,6 +15,7 @@ from grader.simulator.core.run import Limits, Machine
 from grader.simulator.decode.module import decode
 from grader.simulator.ptx.debug_info import LocalVariables
 from grader.simulator.ptx.parser import parse
+from tests.trusted import compile_here
 
 VARIABLES = """\
 .version 8.0
@@ -56,7 +56,7 @@ def test_debug_sections_are_read_once_for_all_kernels_of_a_module(
     source = "__device__ int f(int *x) { return *x; }\n"
     for name in ("k", "l"):
         source += f'extern "C" __global__ void {name}(int *out) {{ int v = 1; out[0] = f(&v); }}\n'
-    module = parse(compile_source(source.encode(), "k.cu").debug_ptx)
+    module = parse(compile_here(source.encode(), "k.cu").debug_ptx)
     read: list[LocalVariables] = []
     made = LocalVariables.__init__
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from grader.compile.source import compile_source
 from grader.simulator.core.bindings import core
 from grader.simulator.decode.dataflow import LocalAccesses, has_local
 from grader.simulator.decode.followed import moving_loads
@@ -13,6 +12,7 @@ from grader.simulator.ptx import source_map
 from grader.simulator.ptx.model import Function
 from grader.simulator.ptx.parser import parse
 from grader.simulator.ptx.source_map import is_copy, with_source_lines
+from tests.trusted import compile_here
 
 HEAD = """\
 .version 9.0
@@ -119,7 +119,7 @@ def test_merged_and_copied_loads_are_followed(body: str, count: int) -> None:
 
 
 def execs(source: bytes) -> list[str]:
-    module = parse(compile_source(source, "k.cu").debug_ptx)
+    module = parse(compile_here(source, "k.cu").debug_ptx)
     image = decode(module, "k", core().known, definedness=True)
     return [code.exec for f in image.functions for block in f.blocks for code in block.insns]
 
@@ -135,7 +135,7 @@ def test_kernel_without_local_memory_gets_no_shadow_instructions() -> None:
     other = b"__device__ float unused(int n) { float x[2]; x[n] = 1; return x[1]; }\n"
     assert not [name for name in execs(other + PLAIN) if name.startswith("shadow_")]
     assert {"shadow_load", "shadow_store"} <= set(execs(ARRAY))
-    functions = parse(compile_source(other + PLAIN, "k.cu").debug_ptx).functions
+    functions = parse(compile_here(other + PLAIN, "k.cu").debug_ptx).functions
     assert has_local(functions.values()) and not has_local([functions["k"]])
 
 
@@ -147,7 +147,7 @@ def test_another_kernel_with_many_calls_takes_no_lines_away(
     many = b"  atomicAdd(p, 1);\n" * 5
     text = b'extern "C" __global__ void other(int *p) {\n' + many + b"}\n"
     text += b'extern "C" __global__ void k(int *p) { atomicAdd(p, 1); }\n'
-    functions = with_source_lines(parse(compile_source(text, "k.cu").debug_ptx), "k")
+    functions = with_source_lines(parse(compile_here(text, "k.cu").debug_ptx), "k")
     called = {o for i in functions["k"].body for o in i.operands if o in functions}
     copies = list(filter(is_copy, called))
     assert copies
@@ -166,7 +166,7 @@ extern "C" __global__ void k(__half *out) {
   out[block.thread_rank()] = x;
 }
 """
-    functions = with_source_lines(parse(compile_source(text, "k.cu").debug_ptx), "k")
+    functions = with_source_lines(parse(compile_here(text, "k.cu").debug_ptx), "k")
     halves = [f for name, f in functions.items() if "half" in name and f.has_body]
     assert halves and not any(f.library or any(i.library for i in f.body) for f in halves)
     assert {i.library for i in functions["k"].body} == {True, False}

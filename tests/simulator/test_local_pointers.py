@@ -14,10 +14,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from grader.compile.program import Program
-from grader.compile.source import compile_source
 from grader.launch import Array, Launch, Scalar
 from grader.simulator.simulate import simulate
 from grader.simulator.variants import Variants
+from tests.trusted import compile_here
 
 SOURCE = """
 #include <cstdint>
@@ -78,7 +78,7 @@ Operation = tuple[int, int, int, int]
 
 @cache
 def program() -> tuple[Program, Variants]:
-    return compile_source(SOURCE.encode(), "k.cu"), Variants()
+    return compile_here(SOURCE.encode(), "k.cu"), Variants()
 
 
 def found(operations: list[Operation]) -> set[tuple[int, str]]:
@@ -174,7 +174,7 @@ extern "C" __global__ void k(int *out, int n) {{
         (1, 1, 1),
         (Array("out", (1,), "int32", None, True), Scalar("n", 2, "int32")),
     )
-    (trace,) = simulate(compile_source(source.encode(), "k.cu"), [launch], threads=1)
+    (trace,) = simulate(compile_here(source.encode(), "k.cu"), [launch], threads=1)
     assert {f.kind for f in trace.findings} <= {"invalid-access"}
     return {f.variable for f in trace.findings}
 
@@ -230,6 +230,6 @@ extern "C" __global__ void k(int *out, int n) {{
 """
     args = Array("out", (1,), "int32", None, True), Scalar("n", 1, "int32")
     launch = Launch("k", (1, 1, 1), (1, 1, 1), args)
-    (trace,) = simulate(compile_source(source.encode(), "k.cu"), [launch], threads=1)
+    (trace,) = simulate(compile_here(source.encode(), "k.cu"), [launch], threads=1)
     found = [(f.severity, f.line, f.variable) for f in trace.findings]
     assert found == ([("info", 11, part)] if part else [])

@@ -12,10 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from grader.compile.program import Program
-from grader.compile.source import compile_source
 from grader.launch import Array, Launch, Scalar
 from grader.simulator.simulate import simulate
 from grader.simulator.variants import Variants
+from tests.trusted import compile_here
 
 PARTS = ("tag", "half", "a", "f", "d", "body[0]", "body[1]", "u.h[0]", "u.h[1]", "p.x", "p.y", "n")
 """What is set, or not: bit k of a mask."""
@@ -62,7 +62,7 @@ def program() -> tuple[Program, Variants, dict[int, int]]:
         for number, part in enumerate(READ):
             lines[100 * form + number] = text.count("\n") + 1
             text += f"    case {100 * form + number}: y[me] = {name}.{part}; break;\n"
-    return compile_source((text + "    }\n}\n").encode(), "k.cu"), Variants(), lines
+    return compile_here((text + "    }\n}\n").encode(), "k.cu"), Variants(), lines
 
 
 def run(set_: int, what: int) -> tuple[set[int], list[bool]]:

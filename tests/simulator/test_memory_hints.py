@@ -13,11 +13,11 @@ import pytest
 
 from grader.checks.causes import Explanation, with_tried_hints
 from grader.compile.program import Parameter, Program
-from grader.compile.source import compile_source
 from grader.launch import Array, Dim3, Finding, Launch, Scalar
 from grader.simulator.diagnose.kernel_code import signed_parameter_hint, tile_size_hint
 from grader.simulator.simulate import simulate
 from tests.simulator.test_watch import WATCH, trace
+from tests.trusted import compile_here
 
 HEAD = 'extern "C" __global__ void k(const float* a, float* out, int n) {\n'
 EXTERN = (
@@ -123,7 +123,7 @@ CASES = {
 
 @cache
 def compiled(source: str) -> Program:
-    return compile_source(source.encode(), "k.cu")
+    return compile_here(source.encode(), "k.cu")
 
 
 def findings(case: Case) -> tuple[Finding, ...]:

@@ -7,12 +7,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from grader.compile.source import compile_source
 from grader.launch import Array, Finding, Launch
 from grader.simulator.core.run import Limits, Machine, Raw
 from grader.simulator.late import late_accesses, moved
 from grader.simulator.pauses import order_for, strong_accesses, writes_after_reads
 from grader.simulator.variants import decode_variants
+from tests.trusted import compile_here
 
 SOURCE = b"""\
 extern "C" __global__ void checks(volatile int* out) {
@@ -33,7 +33,7 @@ extern "C" __global__ void two_stores(volatile int* out) {
     out[8] = 1 + blockIdx.x;
 }
 """
-PROGRAM = compile_source(SOURCE, "pauses.cu")
+PROGRAM = compile_here(SOURCE, "pauses.cu")
 
 
 def machine(kernel: str) -> Machine:

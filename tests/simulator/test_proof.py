@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from grader.compile.program import Program
-from grader.compile.source import compile_source
 from grader.launch import Array, Launch, Scalar
 from grader.simulator.core import run as core_run
 from grader.simulator.core.bindings import core
@@ -20,7 +19,7 @@ from grader.simulator.ptx.parser import parse
 from grader.simulator.simulate import simulate
 from tests.command import ROOT
 from tests.simulator.proof import differences, generated, launches_in, proven
-from tests.trusted import compiled_here
+from tests.trusted import compile_here, compiled_here
 
 TEMPLATE = """\
 extern "C" __global__ void {name}(float *a, const int *which, float *out, int n, int shift) {{
@@ -124,7 +123,7 @@ def program() -> Program:
     kernels += [
         USUAL | parts | {"name": f"fault{k}"} for k, (parts, _) in enumerate(FAULTS.values())
     ]
-    return compile_source("".join(TEMPLATE.format(**k) for k in kernels).encode(), "k.cu")
+    return compile_here("".join(TEMPLATE.format(**k) for k in kernels).encode(), "k.cu")
 
 
 def launch(name: str, n: int = 2000, shift: int = 5) -> Launch:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from grader.compile.source import compile_source
 from grader.simulator.ptx.parser import parse
 from grader.simulator.ptx.ptxas import reduce_unused_atomics
+from tests.trusted import compile_here
 
 KERNEL = """
 extern "C" __global__ void k(unsigned *a, unsigned *out, float *f) {{
@@ -31,7 +31,7 @@ CASES = {
 
 @pytest.mark.parametrize("line", CASES)
 def test_only_unused_global_atomics_become_reductions(line: str) -> None:
-    program = compile_source(KERNEL.format(line).encode(), "k.cu")
+    program = compile_here(KERNEL.format(line).encode(), "k.cu")
     module = parse(program.ptx)
     reduce_unused_atomics(module)
     ops = [i.op for f in module.functions.values() for i in f.body]

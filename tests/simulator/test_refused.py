@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 from grader.compile.program import Parameter
-from grader.compile.source import compile_source
 from grader.faults import StudentFault
 from grader.launch import Array, Launch, Scalar
 from grader.simulator.simulate import simulate
 from tests.cukernel import compiled
+from tests.trusted import compile_here
 
 FILES = sorted((Path(__file__).parent / "refused").glob("*.cu"))
 EXPECTED = re.compile(r"// refuses (.+) at line (\d+): (.*)")
@@ -65,7 +65,7 @@ extern "C" __global__ void k(float *x) {{
 }}
 """
     with pytest.raises(StudentFault) as caught:
-        compile_source(text.encode(), "k.cu")
+        compile_here(text.encode(), "k.cu")
     (finding,) = [f for f in caught.value.findings if COMPILER[line] in f.message]
     assert (finding.severity, finding.line) == ("error", 4) and finding.hint
 
@@ -74,7 +74,7 @@ extern "C" __global__ void k(float *x) {{
 def test_ptx_that_cannot_be_read_is_no_mistake_of_the_student(line: int, text: str) -> None:
     """The compiler assembles all PTX, so what the simulator does not read is its own limit."""
     source = f'extern "C" __global__ void k(float *x) {{\n  {text}\n  x[0] = 1;\n}}\n'
-    program = compile_source(source.encode(), "k.cu")
+    program = compile_here(source.encode(), "k.cu")
     old, new = (
         ("pmevent 3;", ".reg .b33 %z; pmevent 3;") if line else (".visible", ".b33 x; .visible")
     )

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from grader.compile.source import compile_source
 from grader.grading.run import run_all
 from grader.launch import Array, Launch, Scalar, Trace
 from grader.simulator.schedules import sampled_blocks
+from tests.trusted import compile_here
 
 N = 1 << 16
 HEAD = 'extern "C" __global__ void k(const float* x, float* y, unsigned int* count, int n)\n{\n'
@@ -27,7 +27,7 @@ def run(body: str, n: int = N, sample: int = 8, **more: Any) -> Trace:
         Array("count", (1,), "uint32", np.zeros(1, np.uint32), True),
         Scalar("n", n, "int32"),
     )
-    program = compile_source((HEAD + body).encode(), "k.cu")
+    program = compile_here((HEAD + body).encode(), "k.cu")
     launch = Launch("k", (n // 64, 1, 1), (64, 1, 1), args)
     (trace,) = run_all(program, [launch], sample=sample, **more)
     return trace

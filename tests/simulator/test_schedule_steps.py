@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from grader.compile.source import compile_source
 from grader.launch import Array, Launch, Scalar
 from grader.simulator.core.run import Limits, Machine, Raw
 from grader.simulator.schedules import most_steps
 from grader.simulator.simulate import simulate
+from tests.trusted import compile_here
 
 RUN = Machine.run
 
@@ -38,7 +38,7 @@ def test_runs_in_other_orders_are_few_where_one_takes_long(
     monkeypatch.setattr(Machine, "run", run)
     out = Array("out", (2,), "int32", np.zeros(2, "i4"), True)
     launch = Launch("last", (4, 1, 1), (128, 1, 1), (out, Scalar("n", count, "int32")))
-    (trace,) = simulate(compile_source(WAITS, "last.cu"), [launch])
+    (trace,) = simulate(compile_here(WAITS, "last.cu"), [launch])
     assert trace.ended
     usual = runs[0][1]
     others = [steps for schedule, steps in runs if schedule]

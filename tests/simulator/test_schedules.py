@@ -7,7 +7,6 @@ import time
 import numpy as np
 import pytest
 
-from grader.compile.source import compile_source
 from grader.launch import Array, Finding, Launch, Scalar
 from grader.simulator.core.bindings import core
 from grader.simulator.core.run import Limits, Machine
@@ -16,6 +15,7 @@ from grader.simulator.ptx.parser import parse
 from grader.simulator.schedules import FEW_ORDERS, ORDERS, chosen_orders
 from grader.simulator.simulate import simulate
 from grader.simulator.variants import decode_variants
+from tests.trusted import compile_here
 
 LAST_ONE_WINS = b"""\
 extern "C" __global__ void last(int* out) { atomicExch(&out[0], (int)blockIdx.x); }
@@ -49,7 +49,7 @@ extern "C" __global__ void last(float* out) {
 def findings(source: bytes, dtype: str = "int32", schedules: int = 6) -> tuple[Finding, ...]:
     out = Array("out", (16,), dtype, np.zeros(16, dtype), True)
     launch = Launch("last", (16, 1, 1), (128, 1, 1), (out,))
-    (trace,) = simulate(compile_source(source, "last.cu"), [launch], schedules=schedules)
+    (trace,) = simulate(compile_here(source, "last.cu"), [launch], schedules=schedules)
     return tuple(f for f in trace.findings if "order of blocks" in f.message)
 
 
@@ -113,7 +113,7 @@ def test_only_outputs_must_not_depend_on_the_order(source: bytes, is_output: boo
     launch = Launch(
         "last", (16, 1, 1), (128, 1, 1), (scratch, Array("out", (16,), "int32", None, True))
     )
-    (trace,) = simulate(compile_source(source, "last.cu"), [launch], schedules=6)
+    (trace,) = simulate(compile_here(source, "last.cu"), [launch], schedules=6)
     assert [f.variable for f in trace.findings] == ["scratch"] * is_output
 
 
@@ -181,7 +181,7 @@ extern "C" __global__ void spins(int* out) {
 
 
 def test_only_kernels_that_see_others_at_work_run_in_other_orders() -> None:
-    program = compile_source(COMMUNICATES, "communicates.cu")
+    program = compile_here(COMMUNICATES, "communicates.cu")
     asked = {}
     for kernel in program.kernels:
         variants = decode_variants(program, kernel, {})
@@ -225,7 +225,7 @@ def seconds_of(by: int) -> float:
     out = Array("out", (1,), "int32", np.zeros(1, np.int32), True)
     args = (out, Scalar("by", by, "int32"), Scalar("n", 100, "int32"))
     launch = Launch("looks", (2, 1, 1), (256, 1, 1), args)
-    program = compile_source(LOOKS, "looks.cu")
+    program = compile_here(LOOKS, "looks.cu")
     begun = time.thread_time()
     (trace,) = simulate(program, [launch], schedules=2)
     assert trace.verdict == "clean", trace.findings
@@ -249,7 +249,7 @@ def test_blocks_that_wait_for_others_end_their_turns() -> None:
     for blocks in (8, 64):
         out = Array("out", (64,), "int32", np.zeros(64, "i4"), True)
         launch = Launch("last", (blocks, 1, 1), (128, 1, 1), (out,), cooperative=True)
-        program = compile_source(GRID_BARRIERS, "last.cu")
+        program = compile_here(GRID_BARRIERS, "last.cu")
         for text in (program.ptx, program.debug_ptx):
             parsed = parse(text)
             machine = Machine(parsed, decode(parsed, "last", core().known))

@@ -11,10 +11,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from grader.compile.program import Program
-from grader.compile.source import compile_source
 from grader.launch import Array, Launch, Trace
 from grader.simulator.simulate import simulate
 from tests.fuzz.corpus import KERNELS, Spec, read
+from tests.trusted import compile_here
 
 NAMES = sorted(path.stem for path in KERNELS.glob("*.cu"))
 
@@ -22,7 +22,7 @@ NAMES = sorted(path.stem for path in KERNELS.glob("*.cu"))
 @cache
 def program(name: str) -> Program:
     path = KERNELS / f"{name}.cu"
-    return compile_source(path.read_bytes(), path.name)
+    return compile_here(path.read_bytes(), path.name)
 
 
 def facts(trace: Trace) -> dict[str, object]:
@@ -78,6 +78,6 @@ def test_a_block_finds_nothing_of_another_in_its_stack_frames(threads: int) -> N
     """Which block a worker ran before differs from run to run; its values could be right."""
     out = Array("out", (9, 32), "int32", None, True)
     launch = Launch("k", (9, 1, 1), (32, 1, 1), (out,))
-    (trace,) = simulate(compile_source(LEFTOVERS, "k.cu"), [launch], threads=threads)
+    (trace,) = simulate(compile_here(LEFTOVERS, "k.cu"), [launch], threads=threads)
     assert {f.kind for f in trace.errors} == {"uninitialized-read"}
     assert (trace.outputs[0][0] == 77).all() and not trace.outputs[0][1:].any()

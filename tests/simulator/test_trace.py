@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from grader.compile.source import compile_source
 from grader.faults import LabFault
 from grader.launch import Array, Launch, Scalar
 from grader.simulator import counters
 from grader.simulator.exchange import ROW, pack_traces, unpack_traces
 from grader.simulator.simulate import simulate
+from tests.trusted import compile_here
 
 TILED = b"""\
 #define TILE 2
@@ -44,7 +44,7 @@ def launch(n: int = 4) -> Launch:
 
 
 def test_phase_table_of_a_tiled_product() -> None:
-    (trace,) = simulate(compile_source(TILED, "tiled.cu"), [launch()], table=True)
+    (trace,) = simulate(compile_here(TILED, "tiled.cu"), [launch()], table=True)
     rows = trace.accesses
     assert rows is not None and rows.dtype == ROW
     block = rows[(rows["block"] == [1, 0, 0]).all(axis=1)]
@@ -76,7 +76,7 @@ def test_phase_table_of_a_tiled_product() -> None:
 
 
 def test_access_table_survives_packing() -> None:
-    (trace,) = simulate(compile_source(TILED, "tiled.cu"), [launch()], table=True)
+    (trace,) = simulate(compile_here(TILED, "tiled.cu"), [launch()], table=True)
     rows, arrays = pack_traces([trace])
     (back,) = unpack_traces(rows, arrays)
     assert back.accesses is not None and trace.accesses is not None
@@ -84,11 +84,11 @@ def test_access_table_survives_packing() -> None:
 
 
 def test_accesses_are_recorded_only_on_request() -> None:
-    (trace,) = simulate(compile_source(TILED, "tiled.cu"), [launch()])
+    (trace,) = simulate(compile_here(TILED, "tiled.cu"), [launch()])
     assert trace.accesses is None
 
 
 def test_launch_with_too_many_accesses_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(counters, "MAX_ACCESSES", 100)
     with pytest.raises(LabFault, match="272 accesses are too many"):
-        simulate(compile_source(TILED, "tiled.cu"), [launch()], table=True)
+        simulate(compile_here(TILED, "tiled.cu"), [launch()], table=True)

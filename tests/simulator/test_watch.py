@@ -108,6 +108,17 @@ def test_a_kernel_compiled_here_is_the_one_of_a_child(name: str) -> None:
     assert replace(here, seconds=0) == replace(child, seconds=0)
 
 
+def test_compiled_headers_change_no_verdict() -> None:
+    name = "memory_model/atomic_ref_relaxed"
+    path = WATCH / f"{name}.cu"
+    with_headers = compiled_here(path, cache=None)
+    child = compile_source(path.read_bytes(), path.name, cache=None)
+    launch = read(path.read_text()).launch()
+    here, apart = (facts(simulate(p, [launch])[0]) for p in (with_headers, child))
+    assert here == apart and here["findings"]
+    assert with_headers.kernels == child.kernels and with_headers.warnings == child.warnings
+
+
 def test_every_kernel_states_its_expected_findings() -> None:
     assert len(KERNELS) > 200
     assert all(EXPECT.search(path.read_text()) for path in KERNELS)

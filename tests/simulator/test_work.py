@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from grader.compile.source import compile_source
 from grader.launch import Array, Launch, Trace
 from grader.simulator.counters import (
     BUSIEST_THREAD,
@@ -20,6 +19,7 @@ from grader.simulator.counters import (
     WORKING_THREADS,
 )
 from grader.simulator.simulate import simulate
+from tests.trusted import compile_here
 
 TEMPLATE = """\
 extern "C" __global__ void k(const float* a, float* out) {
@@ -34,7 +34,7 @@ def trace(body: str, threads: int = 1, **more: object) -> Trace:
     a = np.arange(256, dtype=np.float32)
     args = (Array("a", (256,), "float32", a), Array("out", (192,), "float32", None, True))
     (one,) = simulate(
-        compile_source((TEMPLATE % body).encode(), "k.cu"),
+        compile_here((TEMPLATE % body).encode(), "k.cu"),
         [Launch("k", (3, 1, 1), (64, 1, 1), args, shared=256)],
         threads=threads,
         measure=more.pop("measure", "sharing"),  # type: ignore[arg-type]
