@@ -175,6 +175,7 @@ class Use:
         has_locals: variables in local memory.
         follows: values are followed to their use.
         library: a library's code stores values, which may have none.
+        copies: asynchronous copies may be of structs with padding: what they copy is followed, too.
         numbered: of the functions that make addresses of their variables, these variables.
         subscripts: those that are known to be outside their arrays.
         loads: by function, the loads from shared or global memory whose values have shadows.
@@ -184,6 +185,7 @@ class Use:
     has_locals: bool
     follows: bool
     library: bool
+    copies: bool
     numbered: Mapping[str, Numbered]
     subscripts: Sequence[Subscript]
     loads: Mapping[str, Loads]
@@ -223,11 +225,17 @@ def use_of(
     words = variables is not None and variables.has_padding
     words = words and any(loads.copied for loads in moving.values())
     library = variables is not None and stores_in_library(functions)
-    follows = words or library or any(loads.followed for loads in moving.values())
+    copies = variables is not None and variables.has_padding and any(map(_copies, functions))
+    follows = words or library or copies or any(loads.followed for loads in moving.values())
     how = {"follows": follows, "words": words, "library": library}
     known = moving if follows or has_locals else {}
     loads = {f.name: _shadowed(f, known[f.name], **how) for f in functions if known}
-    return Use(has_locals, follows, library, numbered, subscripts, loads)
+    return Use(has_locals, follows, library, copies, numbered, subscripts, loads)
+
+
+def _copies(f: Function) -> bool:
+    """Whether a function has asynchronous copies."""
+    return any(i.op.startswith("cp.async.") for i in f.body)
 
 
 class _Flow:

@@ -4,7 +4,7 @@ Programs load ahead of the condition that discards the value: a merge reads one 
 The first write to a bit field reads its undefined neighbors, and the copy of a struct reads its
 padding. The loads of both are followed: what they load is defined bit by bit, is merged by masks
 and copied by stores, and only a use of an undefined bit is a mistake. So is the old value of an
-exchange: programs store by an exchange, and ignore what was there.
+atomic that replaces it: programs store by an exchange, and ignore what was there.
 """
 
 from __future__ import annotations
@@ -39,6 +39,7 @@ from grader.simulator.ptx.model import FRAME, TYPE_BYTES, Function, Instruction
 Key = tuple[int, object, str]
 """Of an access: its basic block, its location, and the register that its address is made from."""
 
+_REPLACING = frozenset(("exch", "and", "or"))
 _NUMBER = re.compile(r"[-+]?(?:0[xX][0-9a-fA-F]+|0[0-7]*|[1-9]\d*)U?$")
 TABLES = {"and": 0xC0, "or": 0xFC, "xor": 0x3C, "not": 0x0F}
 """The truth tables of bitwise instructions, as lop3 has them."""
@@ -137,7 +138,7 @@ def moving_loads(f: Function) -> Loads:
             followed.add(id(i))
         elif any(map(variables.by_pointer, stores)):
             by_pointer.add(id(i))
-    followed.update(id(i) for i in f.body if is_exchange(i))
+    followed.update(id(i) for i in f.body if may_replace(i))
     copied: set[int] = set()
     loops = _copying_loops(f) if groups else frozenset()
     for key, members in groups.items():
@@ -150,18 +151,23 @@ def moving_loads(f: Function) -> Loads:
     return Loads(frozenset(followed), frozenset(copied - followed), frozenset(by_pointer))
 
 
-def is_exchange(i: Instruction) -> bool:
-    """Whether an instruction exchanges the value of a place for another one."""
+def may_replace(i: Instruction) -> bool:
+    """Whether an atomic may write a value that does not depend on the old one, which it gives.
+
+    An exchange does, and an AND with 0 or an OR with ones.
+    """
     parts = i.op.split(".")
-    return parts[0] == "atom" and "exch" in parts and len(i.operands) == 3
+    return parts[0] == "atom" and not _REPLACING.isdisjoint(parts) and len(i.operands) == 3
 
 
-def mark_followed(insn: Insn, is_followed: bool) -> None:
+def mark_followed(insn: Insn, is_followed: bool, *, copies: bool) -> None:
     """Let the core find out at its use whether what an instruction reads has a value."""
     if insn.exec.startswith("ld"):
         insn.flag |= FOLLOWED * is_followed
     elif insn.exec == "atom":
         insn.e |= FOLLOWS_OLD * is_followed
+    elif insn.exec in ("cp_async", "cp_async_bulk"):
+        insn.used |= copies
 
 
 def _chooses(i: Instruction, written: Mapping[str, int]) -> bool:

@@ -48,6 +48,7 @@ from grader.simulator.decode.numbering import access_checks, address_made
 from grader.simulator.decode.operands import OperandError, Operands, address, vector
 from grader.simulator.decode.printed import printed_stores
 from grader.simulator.decode.stack import subscript_checks
+from grader.simulator.decode.sync import ATOMICS
 from grader.simulator.ptx.constants import integer
 from grader.simulator.ptx.debug_info import LocalVariables
 from grader.simulator.ptx.model import TYPE_BYTES, Function, Instruction
@@ -69,10 +70,10 @@ _LIBRARY, _IN_PART, _OWN, _ADDRESS, _OF_OBJECT = 1, 2, 4, 8, 1
 """The flags of a check: code of a library; values that are defined in part are only copied; the
 register is a variable of a library; it is an address. What follows a store has the first three.
 What is handed over has the third, and the last one: it is a part of an object."""
-_SHARED_ADDRESS, _ANY_MEMORY, _IS_WRITTEN, _BY_LIBRARY, _WHOLE = 1, 2, 4, 8, 16
+_SHARED_ADDRESS, _ANY_MEMORY, _IS_WRITTEN, _BY_LIBRARY, _WHOLE, _ATOMIC = 1, 2, 4, 8, 16, 32
 """The flags of a load: an address that all lanes share; shared and global memory are looked at, of
 which another watcher has found that it was written; code of a library; a value must not have bytes
-that were written and others that never were."""
+that were written and others that never were; an atomic."""
 
 
 def make_shadows(
@@ -121,18 +122,16 @@ class Shadows:
         self.o, self.used_arguments, self.library = o, used_arguments, f.library
         self.accesses = local.accesses if local else frozenset()
         self.uniform = local.uniform if local else frozenset()
-        self.follows = use.follows
+        self.follows, self.follows_copies = use.follows, use.copies
         self.followed, self.copied_words, self.by_pointer = use.loads_in(f)
         in_memory = local.loaded if local else frozenset()
         self.from_memory = self.followed | self.copied_words
-        self.handed = handed
-        self.own = library_registers(f)
+        self.handed, self.own = handed, library_registers(f)
         loads = self.from_memory | handed
         in_memory |= {n for i in f.body if id(i) in loads for n in targets(i)}
         self.moves = moving(f, in_memory)
         self.true = o.source("1", 0)
-        self.at: dict[str, int] = {}
-        self.number: dict[str, int] = {}
+        self.at, self.number = dict[str, int](), dict[str, int]()
         undefined |= in_memory
         has_bits = held_in_part(f, self.moves)
         self.computing = computing(f, self.moves) if use.library else frozenset()
@@ -141,9 +140,8 @@ class Shadows:
             self.at[name] = self.allocate(bits=name in has_bits)
             self.number[name] = len(shadowed)
             shadowed.append(f.registers[name])
-        self.scratch = self.allocate(bits=False)
+        self.scratch, self.own_variables = self.allocate(bits=False), use.numbered_in(f)
         self.copies, self.using = copy_groups(f, self.at), using_stores(f)
-        self.own_variables = use.numbered_in(f)
         self.checked = self.accesses if use.numbered else frozenset()
         self.using |= self.own_variables.whole
         self.subscripts, self.printed = use.subscripts, printed_stores(f, variables)
@@ -160,7 +158,7 @@ class Shadows:
         written, moves = [n for n in targets(i) if n in self.at], id(i) in self.moves
         used = [] if moves else [n for n in dict.fromkeys(sources(i)) if n in self.at]
         computes = bool(used) and id(i) in self.computing
-        insns = [] if computes else list(self.checks(i, used))
+        insns = [] if computes else [*self.checks(i, used)]
         insns += access_checks(i, self.o, self.own_variables, local=id(i) in self.checked)
         insns += subscript_checks(i, self.subscripts)
         if computes:
@@ -181,7 +179,7 @@ class Shadows:
         for insn in insns:
             if (place := own.displacements.get(id(i))) is not None:
                 insn.b = self.o.source(str(place), 8)
-            mark_followed(insn, id(i) in self.followed)
+            mark_followed(insn, id(i) in self.followed, copies=self.follows_copies)
             if insn.exec == "call_vprintf" and (known := own.printed.get(id(i))) is not None:
                 insn.imm, insn.flag = known, 1
         if (made := own.made.get(id(i))) is not None:
@@ -341,18 +339,20 @@ class Shadows:
         values, where = i.operands[:2] if load else i.operands[::-1]
         base, _ = address(where)
         a, add, mode = base_of(self.o, where, space_of(parts))
-        size = TYPE_BYTES[parts[-1]]
+        size, key = TYPE_BYTES[parts[-1]], id(i)
+        flag = _SHARED_ADDRESS * (base in self.uniform) | _ANY_MEMORY * (key in self.from_memory)
+        flag |= _IS_WRITTEN * (key in self.copied_words) | _WHOLE * (key in self.by_pointer)
+        flag |= _BY_LIBRARY * (i.library or self.library)
         for k, name in enumerate(vector(values)):
             if load and name not in self.at:
                 continue
-            insn = Insn("shadow_load" if load else "shadow_store", self.of(name), a)
+            insn = Insn("shadow_load" if load else "shadow_store", self.of(name), a, flag=flag)
             insn.imm, insn.size, insn.mode, insn.space = add + k * size, size, mode, space_of(parts)
             insn.width = self.o.registers.width.get(name, size)
-            insn.flag = _SHARED_ADDRESS * (base in self.uniform)
-            insn.flag |= _ANY_MEMORY * (id(i) in self.from_memory)
-            insn.flag |= _IS_WRITTEN * (id(i) in self.copied_words)
-            insn.flag |= _BY_LIBRARY * (i.library or self.library)
-            insn.flag |= _WHOLE * (id(i) in self.by_pointer)
+            if parts[0] == "atom":
+                insn.flag |= _ATOMIC
+                insn.e = next(ATOMICS.index(p) for p in parts if p in ATOMICS)
+                insn.b = self.o.source(i.operands[2], insn.width)
             yield insn
 
     def handed_over(self, i: Instruction) -> Iterator[Insn]:

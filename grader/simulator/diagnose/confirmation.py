@@ -28,7 +28,7 @@ from grader.simulator.core.run import Limits, Machine, Raw
 from grader.simulator.decode.blocks import reachable, successors
 from grader.simulator.decode.control_flow import BARRIER, ORDERS, WARPSYNC
 from grader.simulator.decode.dataflow import sources, targets
-from grader.simulator.decode.followed import copies_in_part, cuts_bytes, is_exchange
+from grader.simulator.decode.followed import copies_in_part, cuts_bytes, may_replace
 from grader.simulator.decode.module import Image
 from grader.simulator.decode.operands import vector
 from grader.simulator.diagnose.branching import block_of
@@ -80,8 +80,7 @@ def synchronizations(image: Image, raw: Raw) -> tuple[int, int, int]:
     out, number = [0, 0, 0], 0
     for function in image.functions:
         for block in function.blocks:
-            lanes = int(raw.visit_lanes[number])
-            number += 1
+            lanes, number = int(raw.visit_lanes[number]), number + 1
             out[0] += lanes * (block.end.kind == BARRIER)
             out[1] += lanes * (block.end.kind == WARPSYNC and bool(block.end.flag & ORDERS))
             out[2] += lanes * sum(insn.exec == "fence" for insn in block.insns)
@@ -99,9 +98,11 @@ class Confirmation:
         self.after: dict[int, list[list[int]]] = {}
 
     def doubts(self, r: Report) -> bool:
-        """Whether a report is about a load whose value may be discarded."""
-        loads = self._loads(r)
+        """Whether a report is about a load, or a copy, whose value may be discarded."""
         copied = r.kind == c.UNINIT  # copies are no use of what is undefined
+        if copied and self.image.ops[r.pc].startswith("cp.async"):
+            return True  # the debug variant follows what it copies
+        loads = self._loads(r)
         return bool(loads) and all(self.is_discardable(pc, copied=copied) for pc in loads)
 
     def _loads(self, r: Report) -> list[int]:
@@ -119,7 +120,7 @@ class Confirmation:
         return [
             pc
             for pc, p in parts.items()
-            if (p[0] in _LOADS and STRONG_READS.isdisjoint(p)) or (unset and is_exchange(code[pc]))
+            if (p[0] in _LOADS and STRONG_READS.isdisjoint(p)) or (unset and may_replace(code[pc]))
         ]
 
     def is_discardable(self, pc: int, *, copied: bool = False) -> bool:

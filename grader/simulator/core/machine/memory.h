@@ -93,7 +93,9 @@ bool stores_same(const Warp *w, const Insn *i, u32 lane, const u8 *memory);
 u32 failing_lanes(const Warp *w, const Insn *i, const Region *r, const u32 *offset); /* instructions/atomic.c */
 bool swap_fails(const Warp *w, const Insn *i, u32 lane, u64 old);
 bool draws_ticket(const Insn *i);
-bool needs_old_value(const Insn *i);
+bool sets_bits(const Warp *w, const Insn *i, u32 lane, u64 *bits);
+bool replaces_value(const Warp *w, const Insn *i, u32 lane);
+bool needs_old_value(const Warp *w, const Insn *i, u32 lane);
 bool lanes_store_same(const Warp *w, const Insn *i, u32 a, u32 b);
 
 #endif

@@ -196,6 +196,7 @@ static void discard(Cta *c) {
   forget(c);
   free(u->warp);
   free(u->origin);
+  free(u->copy);
   free(u);
 }
 
@@ -317,7 +318,7 @@ static u32 number_of(const Warp *w, const Insn *i, u32 l) { return i->mode == 8 
 
 /* Before a load: d: the shadow of the register that it loads; flag: 1 where all lanes share an address, 2 where
  * shared and global memory are looked at too, 4 where another watcher has found it written, 8 in a library, 16
- * where no bytes may have been written when others never were. */
+ * where no bytes may have been written when others never were, 32 before an atomic: b and e are those of its own. */
 void ptx_shadow_load(Warp *w, const Insn *i) {
   Places p = places_of(w, i);
   const Defined *d = defined_of(w);
@@ -343,6 +344,7 @@ void ptx_shadow_load(Warp *w, const Insn *i) {
       have[l] = local_bits(d, at, i->size, l, &from);
       if (from - 1 - at < i->size) from |= owner_at(w, i, at, number_of(w, i, l));
     } else if (i->flag & 2 && w->lane[l] && memory_at(w, i, l, &r, &offset)) {
+      if (i->flag & 32 && !replaces_value(w, i, l)) continue; /* the atomic itself is a use */
       have[l] = memory_bits(w, &r, offset, i->size, i->flag & 4);
       if (have[l] == mask_of(i->size)) continue;
       u32 kept = kept_at(w, &r, offset, have[l] | ~mask_of(i->size));
@@ -484,4 +486,6 @@ void ptx_shadow_compute(Warp *w, const Insn *i) {
 
 const Watcher definedness_watcher = {
     .blocks = FULL_BLOCKS, .block_created = make, .block_started = forget, .block_destroyed = discard,
-    .frame_pushed = push_frame};
+    .frame_pushed = push_frame, .write = clear_written, .write_rows = clear_rows, .updated = clear_updated,
+    .atomic_part = clear_part, .copied_out = clear_copied_out, .copy_read = note_unset_copy,
+    .copy_started = place_unset_copy, .copy_completed = finish_unset_copy};

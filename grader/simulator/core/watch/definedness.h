@@ -23,6 +23,12 @@ typedef struct { Report report; s64 element; u32 lanes, offset[LANES]; bool kept
  * whole counts as written; the number + 1 of the store that left an undefined value there. */
 typedef struct { u8 *missing; u16 *from; } Unset;
 
+/* What a lane's asynchronous copy has read without a value, until it is complete: `from`, its origin; `at`, where it goes to
+ * in shared memory, NOWHERE before that is known. */
+enum { LONGEST_COPY = 16 };
+#define NOWHERE 0xFFFFFFFFu
+typedef struct { u64 have[LONGEST_COPY / 8]; u32 from, warp, lane, at; } UnsetCopy;
+
 /* Of a block. */
 typedef struct {
   Defined *warp;
@@ -30,6 +36,7 @@ typedef struct {
   Unset shared, *global;
   u32 buffers;                  /* how many `global` has room for */
   bool any, kept;               /* whether bits are missing in a granule that counts as written, and any `from` is set */
+  UnsetCopy *copy; u32 pending, room;
   u32 copies;                   /* the load that comes next only copies, if it is this one + 1 */
 } Undefined;
 
@@ -73,5 +80,17 @@ bool was_left(const Warp *w, u32 from);
  * of it. */
 u32 left_by(Warp *w, const Insn *i, u32 from, u32 lanes);
 void forget_unset(Undefined *u);
+
+/* What the watcher does with writes of any kind. */
+void clear_written(Warp *w, const Insn *i, const Region *r, const u32 *offset, u32 bytes);
+void clear_rows(Warp *w, const Insn *i, const Region *g, const Rows *r);
+void clear_updated(Warp *w, const Insn *i, const Region *r, u32 lane, u32 offset, u64 old, u64 now);
+void clear_part(Warp *w, const Insn *i, const Region *r, const u32 *offset, u32 bytes);
+void clear_copied_out(Warp *w, const Insn *i, const u32 *from, const Region *r, const u32 *offset);
+
+/* Asynchronous copies to shared memory, of which those that are followed copy what has no value, too. */
+void note_unset_copy(Warp *w, const Insn *i, const Region *r, const u32 *offset, u32 bytes);
+void place_unset_copy(Warp *w, const Insn *i, const u32 *offset);
+void finish_unset_copy(Warp *w, const Insn *i, const u32 *offset);
 
 #endif

@@ -455,7 +455,7 @@ static void update(Warp *w, const Insn *i, const Region *r, const u32 *offset, u
     u32 l = first_lane(m);
     check_strong((Visit){.w = w, .i = i, .buffer = r->buffer, .lane = l, .thread = thread_of(w, l),
                          .offset = offset[l], .at = offset[l], .size = bytes, .access = UPDATES,
-                         .reads = needs_old_value(i), .fails = failing >> l & 1}, i->flag | ticket);
+                         .reads = needs_old_value(w, i, l), .fails = failing >> l & 1}, i->flag | ticket);
   }
 }
 

@@ -137,7 +137,8 @@ u32 take_writes(Warp *w, const Insn *i, Buffer *b, const u32 *offset, u32 bytes,
 u32 take_updates(Warp *w, const Insn *i, Buffer *b, const u32 *offset, u32 bytes, u32 lanes) {
   const Order *o = order_of(w->cta);
   if (o->far || o->visited || i->flag & RELEASE) return lanes;
-  bool reads = needs_old_value(i);
+  bool reads = false;
+  for (u32 m = lanes; m && !reads; m &= m - 1) reads = needs_old_value(w, i, first_lane(m));
   return b ? take_global(w, i, b, offset, bytes, lanes, UPDATES, reads)
            : take_shared(w, i, offset, bytes, lanes, UPDATES, reads);
 }

@@ -3,7 +3,9 @@
  * reported when the value is used: computed with, compared, an address, or left in an output that the host reads. */
 #include <stdlib.h>
 #include <string.h>
+#include "machine/instructions/operation.h"
 #include "machine/proof.h"
+#include "machine/rows.h"
 #include "watch/definedness.h"
 
 bool memory_at(const Warp *w, const Insn *i, u32 l, Region *r, u32 *offset) {
@@ -143,6 +145,7 @@ void forget_unset(Undefined *u) {
   u->global = NULL;
   u->buffers = 0;
   u->any = u->kept = false;
+  u->pending = 0;
 }
 
 /* Marks what a lane has stored: a granule of which nothing is defined counts as never written. */
@@ -162,6 +165,108 @@ static void mark_stored(Warp *w, const Region *r, u32 offset, u32 bytes, u64 hav
     if (r->space == SHARED) shadow_of(w->cta)->wrote[(offset + k) >> shift] = 0;
     else r->buffer->hot[(offset + k) >> shift] = HOT_UNINIT;
   }
+}
+
+/* What is written has a value: an instruction that may store without one marks that afterwards. */
+static void clear_lanes(Warp *w, const Region *r, const u32 *offset, u32 bytes) {
+  const Undefined *u = undefined_of(w);
+  if (!(u->any || u->kept) || (r->space != SHARED && r->space != GLOBAL)) return;
+  Unset s = unset_at(w, r);
+  for (u32 m = s.missing || s.from ? w->mask : 0; m; m &= m - 1) {
+    u32 at = offset[first_lane(m)];
+    if (s.missing) memset(s.missing + at, 0, bytes);
+    if (s.from) memset(s.from + at, 0, bytes * sizeof *s.from);
+  }
+}
+void clear_written(Warp *w, const Insn *i, const Region *r, const u32 *offset, u32 bytes) {
+  (void)i;
+  clear_lanes(w, r, offset, bytes);
+}
+void clear_rows(Warp *w, const Insn *i, const Region *g, const Rows *r) {
+  u32 offset[LANES] __attribute__((aligned(32)));
+  (void)i;
+  if (!undefined_of(w)->any && !undefined_of(w)->kept) return;
+  spread(r, offset);
+  clear_lanes(w, g, offset, 4);
+}
+void clear_part(Warp *w, const Insn *i, const Region *r, const u32 *offset, u32 bytes) {
+  if (i->exec == ptx_st) clear_lanes(w, r, offset, bytes);
+}
+
+/* An atomic uses undefined bits of a value that was written, but to replace it, and to set or clear others. */
+void clear_updated(Warp *w, const Insn *i, const Region *r, u32 lane, u32 offset, u64 old, u64 now) {
+  const Undefined *u = undefined_of(w);
+  (void)old, (void)now;
+  if (!(u->any || u->kept) || (r->space != SHARED && r->space != GLOBAL)) return;
+  u64 have = memory_bits(w, r, offset, i->size, false);
+  u32 from = have == mask_of(i->size) ? 0 : kept_at(w, r, offset, have | ~mask_of(i->size));
+  u64 set = ALL_BITS;
+  if (have == mask_of(i->size)) return;
+  if (!sets_bits(w, i, lane, &set) && from) report_origin(w, from, 1u << lane);
+  mark_stored(w, r, offset, i->size, (have | set) & mask_of(i->size), from);
+}
+
+void clear_copied_out(Warp *w, const Insn *i, const u32 *from, const Region *r, const u32 *offset) {
+  (void)from;
+  clear_lanes(w, r, offset, i->size);
+}
+
+static UnsetCopy *new_copy(Warp *w) {
+  Undefined *u = undefined_of(w);
+  if (u->pending == u->room) {
+    u32 room = u->room ? 2 * u->room : LANES;
+    u->copy = grown_to(u->copy, u->room * sizeof *u->copy, room * sizeof *u->copy);
+    u->room = u->copy ? room : 0;
+    if (!u->copy) out_of_memory(w->worker);
+  }
+  return u->copy ? &u->copy[u->pending++] : NULL;
+}
+
+void note_unset_copy(Warp *w, const Insn *i, const Region *r, const u32 *offset, u32 bytes) {
+  if (!is_followed(i)) return;
+  for (u32 m = w->mask; m && !w->worker->no_memory; m &= m - 1) {
+    u32 l = first_lane(m), missing = 0;
+    UnsetCopy c = {.warp = w->index, .lane = l, .at = NOWHERE, .have = {ALL_BITS, ALL_BITS}};
+    for (u32 k = 0; k < bytes; k += 8) {
+      u32 part = bytes - k < 8 ? bytes - k : 8, from;
+      u64 have = memory_bits(w, r, offset[l] + k, part, false) | ~mask_of(part);
+      c.have[k / 8] = have;
+      if (have == ALL_BITS) continue;
+      missing++;
+      from = kept_at(w, r, offset[l] + k, have);
+      if (from) c.from = from;
+      else note_origin(w, i, l, r, offset[l], &c.from);
+    }
+    UnsetCopy *kept = missing ? new_copy(w) : NULL;
+    if (kept) *kept = c;
+  }
+}
+
+void place_unset_copy(Warp *w, const Insn *i, const u32 *offset) {
+  const Undefined *u = undefined_of(w);
+  (void)i;
+  for (u32 k = 0; k < u->pending; k++) {
+    UnsetCopy *c = &u->copy[k];
+    if (c->warp == w->index && c->at == NOWHERE && w->mask >> c->lane & 1) c->at = offset[c->lane];
+  }
+}
+
+void finish_unset_copy(Warp *w, const Insn *i, const u32 *offset) {
+  Undefined *u = undefined_of(w);
+  Region r = region_of(w, SHARED, 0);
+  u32 left = 0, done = 0;
+  clear_lanes(w, &r, offset, i->size);
+  for (u32 k = 0; k < u->pending; k++) {
+    UnsetCopy c = u->copy[k];
+    bool mine = c.warp == w->index && w->mask >> c.lane & ~done >> c.lane & 1 && c.at == offset[c.lane];
+    if (mine) done |= 1u << c.lane;
+    else u->copy[left++] = c;
+    for (u32 at = 0; mine && at < i->size; at += 8) {
+      u32 part = i->size - at < 8 ? i->size - at : 8u;
+      mark_stored(w, &r, c.at + at, part, c.have[at / 8] & mask_of(part), c.from);
+    }
+  }
+  u->pending = left;
 }
 
 /* Whether bytes of an argument that are no padding are left without a value, or without a bit unless a value is only

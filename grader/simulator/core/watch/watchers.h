@@ -12,7 +12,6 @@
   WATCHER(faults)                                                                  \
   WATCHER(barriers)                                                                \
   WATCHER(shadow)         /* before order: a barrier starts a new phase of clocks */ \
-  WATCHER(definedness)                                                             \
   WATCHER(lifetimes)                                                               \
   WATCHER(copies)                                                                  \
   WATCHER(mbarriers)                                                               \
@@ -21,6 +20,7 @@
   WATCHER(order)                                                                   \
   WATCHER(old_values)     /* before races_ordered: not yet of what a load observes */  \
   WATCHER(races_ordered)                                                           \
+  WATCHER(definedness)    /* behind races: what is written without a value counts as never written */ \
   WATCHER(updates)                                                                 \
   WATCHER(frees)                                                                   \
   WATCHER(noncoherent)                                                             \

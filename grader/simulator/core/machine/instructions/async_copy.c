@@ -107,6 +107,7 @@ static u64 address(Warp *w, u32 ref, u32 width, u32 l) {
 static void read_source(Warp *w, const Insn *i, AsyncCopy *f, const u32 *size) {
   Insn read = *i;
   read.space = GLOBAL;
+  read.flag = i->used ? FOLLOWED : 0;
   u64 at[LANES];
   u32 offset[LANES], whole = w->mask, left = 0, bytes = i->size;
   for (u32 l = 0; l < LANES; l++) {
@@ -142,7 +143,8 @@ static void announce_long_source(Warp *w, const Insn *i, u32 lane, u32 bytes) {
 }
 
 /* a: destination, b: source; size: bytes of the copy; c: bytes of the source when flag; mode: the
- * width of the destination's address and, << 4, of the source's; imm and e their displacements. */
+ * width of the destination's address and, << 4, of the source's; imm and e their displacements; used: 1 where what it reads
+ * may have no value, and is followed to its use. */
 void ptx_cp_async(Warp *w, const Insn *i) {
   u32 whole = w->mask, size[LANES], bytes = i->size;
   u64 to[LANES];
@@ -177,6 +179,7 @@ void ptx_cp_async(Warp *w, const Insn *i) {
 /* Copies 16 bytes for the active lane. False: an address is not valid. */
 static bool copy_row(Warp *w, const Insn *i, u64 from, u64 to, u32 barrier) {
   Insn read = {.exec = i->exec, .pc = i->pc, .size = LONGEST, .count = 1, .space = GLOBAL}, write = read;
+  read.flag = i->used ? FOLLOWED : 0;
   u64 source[LANES], target[LANES];
   u32 from_offset[LANES], offset[LANES], lane = first_lane(w->mask), reading = w->mask, writing = w->mask;
   Region r, s;

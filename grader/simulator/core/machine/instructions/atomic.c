@@ -46,7 +46,7 @@ static u64 updated(u32 op, u32 type, u32 bytes, u64 old, u64 b, u64 c) {
 }
 
 /* mode holds the address width; imm the displacement; `e` is op | type << 8 | elements << 12 | returns << 16, where
- * 2 is set of an exchange whose old value is followed to its use.
+ * 2 is set where the old value is followed to its use.
  * The first atomic of a vector has the number of its elements, by which the address is aligned. */
 void ptx_atom(Warp *w, const Insn *i) {
   u32 whole = w->mask, offset[LANES], op = i->e & 255, type = i->e >> 8 & 15, bytes = i->size;
@@ -121,8 +121,26 @@ bool draws_ticket(const Insn *i) {
   return i->e >> 16 && (op == ADD || op == INC || op == DEC) && !(i->flag & (WAITING | ACQUIRE | RELEASE));
 }
 
-/* Whether an atomic uses the old value: all but exchanges of which it is followed to its use. */
-bool needs_old_value(const Insn *i) { return (i->e & 255) != EXCH || !(i->e >> 16 & FOLLOWS_OLD); }
+/* Whether an atomic uses no bits of the old value but to keep them, and which bits it sets or clears: an exchange,
+ * AND, OR. */
+bool sets_bits(const Warp *w, const Insn *i, u32 lane, u64 *bits) {
+  u32 op = i->e & 255;
+  u64 b = op == AND || op == OR ? register_lane(w, i->b, i->width, lane) : 0;
+  *bits = op == AND ? ~b : op == OR ? b : ~0ull;
+  return op == AND || op == OR || op == EXCH;
+}
+
+/* Whether what an atomic writes is the same for any old value: an exchange, AND with 0, and OR with ones. */
+bool replaces_value(const Warp *w, const Insn *i, u32 lane) {
+  u64 bits;
+  return sets_bits(w, i, lane, &bits) && !(~bits & ~0ull >> (64 - 8 * i->size));
+}
+
+/* Whether an atomic uses the old value: to write another one, or as its result, unless that is followed to its use. */
+bool needs_old_value(const Warp *w, const Insn *i, u32 lane) {
+  u32 result = i->e >> 16;
+  return !replaces_value(w, i, lane) || (result && !(result & FOLLOWS_OLD));
+}
 
 /* flag: SCOPE_CTA, FENCE_SC. */
 void ptx_fence(Warp *w, const Insn *i) { announce_fence(w, i->flag); }
