@@ -8,10 +8,25 @@ classes share methods that read their fields.
 from __future__ import annotations
 
 import dataclasses
+import sys
 from collections.abc import Callable
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
+
+_NUMPY_DOCSTRINGS = ("numpy._core._add_newdocs", "numpy._core._add_newdocs_scalars")
+
+
+def skip_numpy_docstrings() -> None:
+    """Have NumPy imported without the docstrings of what it has in C: a seventh of its import.
+
+    Two modules of NumPy, which do nothing else, add them; empty ones take their place. This is for
+    processes of commands: in a notebook, a user may ask for help on a function.
+    """
+    for name in _NUMPY_DOCSTRINGS:
+        sys.modules.setdefault(name, ModuleType(name))
+
 
 _PLAN = "_warpgrade_plan"
 _Plan = tuple[

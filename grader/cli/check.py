@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from grader.grading.cases import RunOptions
+    from grader.grading.cost import TimeEstimate
     from grader.grading.record import Grade
     from grader.labs.model import Lab
     from grader.submissions.files import Submission
@@ -134,12 +135,13 @@ def grade_file(
 ) -> Grade:
     """Grade a file on the public cases, with the answers to the quiz in the same folder.
 
-    A file that is not source text gets a grade too. `while_running` is called once the file is
-    compiled, when this process waits for others. Raises Fault when the lab or the machine fails.
+    A file that is not source text gets a grade too. `while_running` is called once, when the file
+    is compiled and runs in a child. Raises Fault when the lab or the machine fails.
     """
     from grader.feedback.grade import grade
     from grader.grading.pipeline import grade_unreadable
     from grader.grading.quiz import known_answer_sheet
+    from grader.sandbox.call import while_waiting
 
     folder = file if file.is_dir() else file.parent
     answers = known_answer_sheet(folder) if lab.quiz else None
@@ -148,16 +150,23 @@ def grade_file(
     except StudentFault as fault:
         return grade_unreadable(lab, file.name, fault, on=options.on, answers=answers)
 
+    compiled: list[Submission] = []
+
     def report_progress(step: str, number: int, steps: int) -> None:
         if number == 2:
-            while_running(submission)
+            compiled.append(submission)
         if not quiet:
             progress(step, number, steps)
 
-    return grade(
-        lab, submission, on=options.on, threads=options.threads, limit=options.limit,
-        answers=answers, fixes=True, progress=report_progress,
-    )  # fmt: skip
+    def begin() -> None:
+        while compiled:
+            while_running(compiled.pop())
+
+    with while_waiting(begin):
+        return grade(
+            lab, submission, on=options.on, threads=options.threads, limit=options.limit,
+            answers=answers, fixes=True, progress=report_progress,
+        )  # fmt: skip
 
 
 class Ahead:
@@ -172,6 +181,7 @@ class Ahead:
         self._lab, self._options = lab, options
         self._submission: Submission | None = None
         self._thread: Thread | None = None
+        self._estimates: tuple[TimeEstimate, ...] = ()
 
     def begin(self, submission: Submission) -> None:
         """Import what the report needs, and count the work for the estimated times.
@@ -198,8 +208,10 @@ class Ahead:
 
         if self._thread is not None:
             self._thread.join()
-        estimates = estimate_submission(self._lab, self._submission, self._options)
-        return replace(grade, estimates=estimates)
+        # what took too long has none, and may take longer now
+        known = self._estimates
+        known = known or estimate_submission(self._lab, self._submission, self._options)
+        return replace(grade, estimates=known)
 
     @property
     def _is_estimated(self) -> bool:
@@ -207,6 +219,7 @@ class Ahead:
 
     def _work(self) -> None:
         with suppress(*RESOURCE_ERRORS):
+            import grader.feedback.explanation
             import grader.reports.text  # noqa: F401
         if not self._is_estimated or self._submission is None:
             return
@@ -217,7 +230,7 @@ class Ahead:
 
             limit = min(self._options.limit, AHEAD_SECONDS)
             options = replace(self._options, limit=limit, threads=1)
-            estimate_submission(self._lab, self._submission, options)
+            self._estimates = estimate_submission(self._lab, self._submission, options)
 
 
 def add_cross_checks(

@@ -10,7 +10,7 @@ from grader.compile.preprocessor import line_of
 from grader.launch import Finding, Resources
 
 SHAPE = "_shape_"
-"""The end of the names of pointers that the debug build has for variables' types: see shapes.py."""
+"""The end of the names of pointers that the debug build has for variables' types: see unset.py."""
 
 
 @dataclass(frozen=True)

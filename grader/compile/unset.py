@@ -10,7 +10,10 @@ No statement can stand behind a declaration that a `switch` jumps over, or in th
 `if`, `switch` or `for`: it moves before that statement, with braces around both. `int x = x + 1;`
 becomes a declaration, the `asm` statement, and an assignment. No line end moves.
 
-The text also gets pointers to the types of shared variables: see shapes.py.
+The text also gets the types of shared variables, which the debug sections do not describe. A
+function's own `__shared__ float t[16][17];` has a symbol with a size there, and no type. So a null
+pointer to its type stands behind the declaration (`shape_pointers`). That has an entry in the debug
+sections, and no code, since nothing uses it. Arrays of scalars with one dimension need none.
 """
 
 from __future__ import annotations
@@ -22,8 +25,8 @@ from dataclasses import field
 
 from grader import dataclass
 from grader.compile.preprocessor import code, source_offsets
+from grader.compile.program import SHAPE
 from grader.compile.scalar_types import STORED, ScalarTypes, declared
-from grader.compile.shapes import shape_pointers
 from grader.compile.syntax import Node, Tree, parse
 
 _NO_STATEMENTS = re.compile(r"\bconstexpr\b")
@@ -31,6 +34,11 @@ _BLOCKS = ("compound_statement", "case_statement", "labeled_statement")
 _DECLARING_MACRO = re.compile(r"(\w+)\(([\w\s,]*)\)\s*([\w\s:<>*,;#]+)")
 _ARGUMENT = re.compile(r"\s*([\w:]+(?:\s+[\w:]+)*(?:\s*\*+)?)\s*")
 _WORD = re.compile(r"\w+")
+_STATIC = re.compile(r"\b(?:__shared__|__constant__|static\s+__device__|__device__\s+static)\b")
+_SCALAR = re.compile(
+    r"(?:\b(?:__\w+__|alignas)(?:\s*\([^()]*\))?|\b(?:static|const|volatile|unsigned|signed|char|"
+    r"short|int|long|float|double|bool|half|__half|size_t|u?int\d+_t|std|cuda)\b|::|\s)*"
+)
 _MAX_LENGTH = 200
 """Bytes of the words of a type, and of a macro's definition, that are read."""
 _MOST_EXPANSIONS = 200
@@ -270,3 +278,31 @@ def _expanded(macro: re.Match[str], given: list[str]) -> str:
     values = dict(zip(names, found, strict=True))
     text = _WORD.sub(lambda m: values.get(m[0], m[0]), macro[3])
     return "" if "#" in (pasted := re.sub(r"\s*##\s*", "", text)) else pasted.strip()
+
+
+def shape_pointers(tree: Tree) -> Iterator[tuple[Node, list[str]]]:
+    """The declarations of functions' shared variables, with those of the pointers.
+
+    Args:
+        tree: The tree of a source's code.
+    """
+    for declaration in tree.walk("declaration"):
+        if pointers := list(_pointers(declaration)):
+            yield declaration, pointers
+
+
+def _pointers(declaration: Node) -> Iterator[str]:
+    parent, tree = declaration.parent, declaration.tree
+    if parent is None or parent.kind != "compound_statement":
+        return
+    declarators = [c for c in declaration.children if tree.names[c.index] == "declarator"]
+    words = declaration.text[: declarators[0].start - declaration.start] if declarators else ""
+    if not _STATIC.search(words) or "extern" in words.split():
+        return
+    for declarator in declarators:
+        inner, dimensions = declarator.part("declarator"), 0
+        inner = inner if declarator.kind == "init_declarator" and inner else declarator
+        while inner.kind == "array_declarator":
+            inner, dimensions = inner.field("declarator"), dimensions + 1
+        if inner.kind == "identifier" and (dimensions > 1 or not _SCALAR.fullmatch(words)):
+            yield f"decltype({inner.text}) *{inner.text}{SHAPE} = nullptr;"

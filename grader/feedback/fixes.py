@@ -33,7 +33,6 @@ from grader.labs.cases import prepare_case
 from grader.labs.model import Case, Lab, PreparedCase
 from grader.launch import Finding, pack_launches
 from grader.sandbox.call import KeptChild, Limits, Reply, SandboxFailure, run_sandboxed
-from grader.simulator.ptx.model import function_name
 
 PROCESSES = 2
 ROUNDS = (24, 72, 96, 96)
@@ -129,6 +128,8 @@ class FixSearch:
 
     def request(self) -> tuple[dict[str, Any], Mapping[str, Any], Limits]:
         """Return what all trials share: the launches with their outputs, wrong ones first."""
+        from grader.simulator.ptx.model import function_name  # a search is seldom needed
+
         ready = self.prepared()
         rows, arrays = pack_launches([case.launch for case in ready])
         for k, case in enumerate(ready):

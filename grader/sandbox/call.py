@@ -11,14 +11,14 @@ import json
 import os
 import socket
 import subprocess
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
+from contextvars import ContextVar
 from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from grader import dataclass
 from grader.faults import Fault, MachineFault, system_fault
 from grader.sandbox.bubblewrap import (
     Sandbox,
@@ -75,12 +75,28 @@ __all__ = [
     "restrict_access",
     "run_sandboxed",
     "sandbox_problem",
+    "while_waiting",
 ]
 
 _STDERR_BYTES = 64 << 10
 _NO_ARRAYS: Mapping[str, NDArray[Any]] = MappingProxyType({})
 _NO_VARIABLES: Mapping[str, str] = MappingProxyType({})
+_WHILE_WAITING: ContextVar[tuple[Callable[[], object], ...]] = ContextVar("waiting", default=())
 _START = "import sys; sys.path[:0] = [sys.argv[2]]; from grader.sandbox.inside import main; main()"
+
+
+@contextmanager
+def while_waiting(begin: Callable[[], object]) -> Iterator[None]:
+    """Call `begin` whenever this thread has started a child and is about to wait for it.
+
+    Threads of one interpreter take turns. Work that is not urgent, begun here, runs while the
+    thread has nothing to do, and not beside what leads to the child's start.
+    """
+    token = _WHILE_WAITING.set((*_WHILE_WAITING.get(), begin))
+    try:
+        yield
+    finally:
+        _WHILE_WAITING.reset(token)
 
 
 def run_sandboxed(
@@ -229,6 +245,8 @@ def _run(
         stays = kept is not None
         started = _started(job, request, arrays, sandbox, forks=forks, stays=stays)
         child = cleanup.enter_context(started)
+        for begin in _WHILE_WAITING.get():
+            begin()
         reply = reply_of(child, job, sandbox)
         if kept is not None:
             kept.keep(job, child, cleanup.pop_all())
@@ -307,35 +325,19 @@ def _started(
         arguments = child_arguments(job, isolation, packages)
         arguments |= {"request": order, "reply": reply, "capacity": limits.output}
         arguments |= {"channel": theirs.fileno() if theirs is not None else None}
-        shared = _Shared(order, reply, errors, info, theirs)
+        shared = (order, reply, *(() if theirs is None else (theirs.fileno(),)))
         if sandbox and forks and not job.devices and templates().are_usable:
             key = _template_key(job.step, sandbox, packages, readable, job.variables)
-            child = _forked(key, arguments, shared, isolation, job.rehearsal)
+            child = _forked(key, arguments, (*shared, errors), isolation, job.rehearsal)
         else:
-            child = _spawned(job, arguments, shared, isolation, packages, readable)
+            kept = (*shared, info, errors)
+            child = _spawned(job, arguments, kept, isolation, packages, readable)
         cleanup.callback(kill_tree, child)
         if theirs is not None:
             theirs.close()
         if child.is_forked:
             start_forked(child)
         yield replace(child, channel=ours)
-
-
-@dataclass(frozen=True)
-class _Shared:
-    """The descriptors of the anonymous memory that a child shares with its caller."""
-
-    request: int
-    reply: int
-    errors: int
-    info: int
-    channel: socket.socket | None
-
-    @property
-    def inherited(self) -> tuple[int, ...]:
-        """What the child has besides its errors; the channel last."""
-        channel = () if self.channel is None else (self.channel.fileno(),)
-        return (self.request, self.reply, *channel)
 
 
 def _visible_paths(packages: list[Path], readable: tuple[Path, ...] = ()) -> tuple[Path, ...]:
@@ -354,37 +356,45 @@ def _template_key(
 
 
 def _forked(
-    key: Key, arguments: Mapping[str, Any], shared: _Shared, isolation: Isolation,
+    key: Key, arguments: Mapping[str, Any], shared: tuple[int, ...], isolation: Isolation,
     rehearsal: Rehearsal | None,
 ) -> Child:  # fmt: skip
     """Fork the child from a template. It waits for `start_forked`.
 
+    Args:
+        key: What the child can see.
+        arguments: What `inside.run` needs.
+        shared: The descriptors that it has: request, reply, channel if it stays, and errors.
+        isolation: Its isolation.
+        rehearsal: What the template may do once.
+
     Raises:
         TemplateEnded: Neither the template nor a new one could fork it.
     """
-    request, reply, *channel = shared.inherited
-    descriptors = (request, reply, shared.errors, *channel)
+    request, reply, *channel, errors = shared
+    descriptors = (request, reply, errors, *channel)
     own = {**arguments, "uid": 0}
     how = (own, descriptors, isolation.uid, arguments["capacity"], rehearsal)
     try:
         process = templates().get(key).fork(*how)
     except TemplateEnded:  # the system may have ended it; the next one is new
         process = templates().get(key).fork(*how)
-    return Child(process, isolation, shared.reply, shared.errors)
+    return Child(process, isolation, reply, errors)
 
 
 def _spawned(
-    job: Job, arguments: Mapping[str, Any], shared: _Shared, isolation: Isolation,
+    job: Job, arguments: Mapping[str, Any], shared: tuple[int, ...], isolation: Isolation,
     packages: list[Path], readable: tuple[Path, ...],
 ) -> Child:  # fmt: skip
-    """Start the child as a new interpreter."""
+    """Start it as a new interpreter; `shared` as for `_forked`, with bubblewrap's before errors."""
+    *inherited, info, errors = shared
     root = str(packages[0].parent)
     inner = [python_executable(), "-I", "-S", "-B", "-c", _START, json.dumps(arguments), root]
     if isolation.sandbox:
-        inner = ["--info-fd", str(shared.info), *inner]
+        inner = ["--info-fd", str(info), *inner]
         inner = isolation.sandbox.command(inner, readable, job.limits.output, job.devices)
     if isolation.group:
         inner = isolation.group.enter_command(inner)
     variables = {**sandbox_environment(), **job.variables}
-    process = start_process(inner, variables, (*shared.inherited, shared.info), shared.errors)
-    return Child(process, isolation, shared.reply, shared.errors, shared.info)
+    process = start_process(inner, variables, (*inherited, info), errors)
+    return Child(process, isolation, inherited[1], errors, info)

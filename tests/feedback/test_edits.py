@@ -13,8 +13,8 @@ from grader.checks.causes import cause_kinds
 from grader.compile.syntax import MAX_PIECE
 from grader.feedback.edits import Edit, diff_of, is_degenerate, negated, read_source
 from grader.feedback.evidence import Evidence, find_clues, list_edits
+from grader.feedback.explanation import true_kind
 from grader.feedback.fixes import MAX_TRIALS, doubt
-from grader.feedback.grade import true_kind
 from grader.feedback.index_edits import EDITORS as INDEX_EDITORS
 from grader.feedback.name_edits import EDITORS as NAME_EDITORS
 from grader.feedback.statement_edits import EDITORS as STATEMENT_EDITORS

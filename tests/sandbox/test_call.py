@@ -9,18 +9,20 @@ import sys
 import tempfile
 import time
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import numpy as np
 import pytest
 
 from grader.faults import LabFault, MachineFault, StudentFault
+from grader.sandbox import call
 from grader.sandbox.call import Limits, SandboxFailure, run_sandboxed
 from grader.sandbox.message import Usage
 from grader.sandbox.process import start_process
 from grader.sandbox.template import templates
 from tests.attacks.traces import record_traces, remaining_traces
-from tests.patience import until
+from tests.patience import PATIENCE, until
 from tests.processes import with_mark
 
 MODES = [pytest.param(True, id="confined"), pytest.param(False, id="plain")]
@@ -307,3 +309,23 @@ def test_child_exits_when_its_caller_is_gone(monkeypatch: pytest.MonkeyPatch) ->
 def test_an_inherited_limit_of_processor_time_proves_nothing() -> None:
     assert Usage(cpu=12.0).reached_cpu(20.0) and not Usage(cpu=9.0).reached_cpu(20.0)
     assert not Usage(cpu=17.0, reduced=frozenset({"cpu"})).reached_cpu(20.0)
+
+
+def test_what_may_wait_begins_when_a_child_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In the thread that waits, after the child's start, and only inside the context."""
+    events: list[str] = []
+    original = call.reply_of
+
+    def reply_of(*given: Any) -> Any:
+        events.append("waits")
+        return original(*given)
+
+    monkeypatch.setattr(call, "reply_of", reply_of)
+    outer = call.while_waiting(lambda: events.append("outer"))
+    with outer, call.while_waiting(lambda: events.append("inner")):
+        assert run_sandboxed(step("echo"), 1).value == 1
+        other = Thread(target=run_sandboxed, args=(step("echo"), 2))
+        other.start()
+        other.join(PATIENCE)
+    run_sandboxed(step("echo"), 3)
+    assert events == ["outer", "inner", "waits", "waits", "waits"]

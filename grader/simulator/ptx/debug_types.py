@@ -40,7 +40,7 @@ class DebugTypes:
         """By mangled name: the types of functions' own shared variables, and their names.
 
         Those of several blocks that have one name differ in their symbols' ends. The sections do
-        not describe them: `compile/shapes.py` adds pointers to their types.
+        not describe them: `compile/unset.py` adds pointers to their types.
         """
         out: dict[str, list[tuple[int, str]]] = {}
         for function in (e for e in self.types.values() if e.tag == _FUNCTION):

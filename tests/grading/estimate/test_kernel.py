@@ -35,6 +35,8 @@ from grader.labs.model import Case, Lab
 from grader.labs.reading import load_lab
 from grader.launch import Launch
 from grader.reports.text import estimate_line
+from grader.sandbox import call
+from grader.sandbox.process import Child
 from grader.simulator.workload import Work
 from grader.submissions.files import parse_submission
 from tests.command import ROOT, grader
@@ -170,6 +172,30 @@ def graded_ahead(course: Path, text: str) -> Grade:
     ahead = Ahead(lab, options)
     grade = grade_file(lab, file, options, quiet=True, while_running=ahead.begin)
     return ahead.with_estimates(grade)
+
+
+def test_nothing_begins_before_the_submission_runs(
+    course: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Threads take turns: what begins earlier delays the start of the submission's launches."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(course / "cache"))  # so that it has to be compiled
+    file, (lab, _) = course / "mine.cu", lab_of(course)
+    file.write_text(SOLUTION.read_text())
+    events: list[str] = []
+    start = call.start_forked
+
+    def starts(child: Child) -> None:
+        start(child)
+        if current_thread() is main_thread():
+            events.append("child")
+
+    monkeypatch.setattr(call, "start_forked", starts)
+    grade_file(
+        lab, file, RunOptions("sim", threads=1), quiet=True,
+        while_running=lambda submission: events.append("begun"),
+    )  # fmt: skip
+    assert events[:3] == ["child", "child", "begun"], "it is compiled, and runs"
+    assert events.count("begun") == 1
 
 
 @pytest.mark.parametrize("fits", [True, False], ids=["fits", "does not fit"])
