@@ -96,15 +96,9 @@ def make_check(spec: CheckSpec) -> Check:
     known = _check_info(module)
     options = read_options(spec, module.Options)
     return Check(
-        name=spec.name,
-        points=spec.points,
-        options=options,
-        depends=known.depends,
-        evaluate=module.evaluate,
-        title=known.title,
-        where=_where(spec),
-        only_on=getattr(module, "ONLY_ON", ""),
-    )
+        spec.name, spec.points, options, known.depends, module.evaluate, known.title, _where(spec),
+        getattr(module, "ONLY_ON", ""),
+    )  # fmt: skip
 
 
 def _where(spec: CheckSpec, option: str = "") -> str:
@@ -207,10 +201,13 @@ _LAB_VALUES = {
 """The classes of a lab's parts by their names."""
 
 
-def checked_lab(name: str, roots: Sequence[Path]) -> Lab:
+def checked_lab(
+    name: str, roots: Sequence[Path], before_reading: Callable[[], object] = lambda: None
+) -> Lab:
     """Read the lab with that name as `load_lab` does, but check it only after a change.
 
-    The key of a lab that is kept covers its files' content and the code that reads labs.
+    The key of a lab that is kept covers its files' content and the code that reads labs. To read
+    one that is not kept takes longer than all other imports: `before_reading` is called first.
 
     Raises:
         LabFault: As `load_lab`.
@@ -227,6 +224,7 @@ def checked_lab(name: str, roots: Sequence[Path]) -> Lab:
         lab = _unpacked(load(place, key))
         if isinstance(lab, Lab):
             return lab
+    before_reading()
     lab = load_lab(name, roots)
     with suppress(TypeError, OSError):  # a value that JSON lacks; or the lab changed meanwhile
         packed = _packed(lab)

@@ -97,7 +97,8 @@ def check(
     if lab.endswith(".cu"):
         fix = "write: grader check LAB FILE.cu"
         raise LabFault("the lab must come before the file", where=lab, fix=fix)
-    loaded_lab = checked_lab(lab, lab_roots(course))
+    first = FirstCompilation(file)
+    loaded_lab = checked_lab(lab, lab_roots(course), first.begin)
     if sanitizer or profile:
         from grader.grading.crosscheck import require_tools
 
@@ -107,7 +108,7 @@ def check(
         from grader.reports.redact import redact
 
         ahead = Ahead(loaded_lab, options)
-        grade = grade_file(loaded_lab, file, options, while_running=ahead.begin)
+        grade = grade_file(loaded_lab, file, options, while_running=ahead.begin, first=first)
         grade = ahead.with_estimates(grade)
         if sanitizer or profile:
             grade = add_cross_checks(
@@ -132,11 +133,19 @@ def grade_file(
     *,
     quiet: bool = False,
     while_running: Callable[[Submission], None] = lambda submission: None,
+    first: FirstCompilation | None = None,
 ) -> Grade:
     """Grade a file on the public cases, with the answers to the quiz in the same folder.
 
-    A file that is not source text gets a grade too. `while_running` is called once, when the file
-    is compiled and runs in a child. Raises Fault when the lab or the machine fails.
+    A file that is not source text gets a grade too. Raises Fault when the lab or the machine fails.
+
+    Args:
+        lab: The lab.
+        file: The student's file.
+        options: How to run it.
+        quiet: Whether no progress is shown.
+        while_running: Called once, when the file is compiled and runs in a child.
+        first: What was begun where the lab was not known.
     """
     from grader.feedback.grade import grade
     from grader.grading.pipeline import grade_unreadable
@@ -153,6 +162,8 @@ def grade_file(
     compiled: list[Submission] = []
 
     def report_progress(step: str, number: int, steps: int) -> None:
+        if number == 1 and first is not None:
+            first.join()
         if number == 2:
             compiled.append(submission)
         if not quiet:
@@ -166,7 +177,56 @@ def grade_file(
         return grade(
             lab, submission, on=options.on, threads=options.threads, limit=options.limit,
             answers=answers, fixes=True, progress=report_progress,
+            is_first=first is not None and first.has_begun,
         )  # fmt: skip
+
+
+class FirstCompilation:
+    """The compilation of a file beside the reading of a lab that no cache knows.
+
+    Reading takes one core 0.1 s, and compiling as long. The result goes to the user's cache, where
+    the grade finds it. What fails here is done again, and reported, there.
+    """
+
+    def __init__(self, file: Path) -> None:
+        self._file = file
+        self._thread: Thread | None = None
+
+    def begin(self) -> None:
+        """Start the processes that the first check of a lab needs, and compile the file."""
+        from grader.labs.reference import prepare_processes
+        from grader.sandbox.call import prepare_template
+        from grader.sandbox.template import COMPILER_MODULES
+
+        prepare_processes(2)  # one for the baseline's cases; forked while there is one thread
+        prepare_template(COMPILER_MODULES[0])
+        thread = Thread(target=self._compile, daemon=True)
+        with suppress(RuntimeError):  # no thread can be started
+            thread.start()
+            self._thread = thread
+
+    @property
+    def has_begun(self) -> bool:
+        """Whether the lab was not known, and nothing of it has been graded since."""
+        return self._thread is not None
+
+    def join(self) -> None:
+        """Wait until the file is compiled."""
+        if self._thread is not None:
+            self._thread.join()
+            self._thread = None
+
+    def _compile(self) -> None:
+        if self._file.suffix != ".cu":  # of several sources, the lab's kernels choose one
+            return
+        with suppress(Fault, *RESOURCE_ERRORS):
+            from dataclasses import replace
+
+            from grader.compile.source import LIMITS, compile_source
+            from grader.submissions.sources import read_submitted
+
+            source = read_submitted(self._file)
+            compile_source(source.data, source.name, limits=replace(LIMITS, cpu=AHEAD_SECONDS))
 
 
 class Ahead:

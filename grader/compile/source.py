@@ -16,6 +16,7 @@ findings; one that the machine causes is a MachineFault.
 
 from __future__ import annotations
 
+import os
 import time
 from dataclasses import replace
 from functools import partial
@@ -23,7 +24,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from grader import dataclass
-from grader.compile.cache import cache_key, load, store, user_folder
+from grader.compile.cache import cache_key, files_below, load, store, user_folder
 from grader.compile.diagnostics import (
     findings,
     machine_failure,
@@ -280,9 +281,11 @@ def _variants(architecture: str, compiler: Installation) -> dict[str, list[str]]
 
 def _headers() -> list[str]:
     """The names and contents of our headers, which are part of a compilation's key."""
-    return [
-        f"{path.name}\n{path.read_text()}" for path in sorted(_INCLUDE.rglob("*")) if path.is_file()
-    ]
+    texts = []
+    for path in files_below(_INCLUDE, ""):
+        with open(path) as file:
+            texts.append(f"{os.path.basename(path)}\n{file.read()}")
+    return texts
 
 
 def _compiled(request: dict[str, Any], limits: Limits, confine: bool | None) -> Any:

@@ -7,9 +7,9 @@ is measured while the submission compiles and runs, and wrong outputs are locali
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import Executor, ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import replace
 from threading import Event
 from typing import Any, Literal
@@ -172,13 +172,31 @@ def search_fault_lines(
     return unpack_localization(reply.value, launches) if reply else Localization()
 
 
+@contextmanager
+def _pools(is_first: bool) -> Iterator[tuple[Executor, Executor, Event]]:
+    """Open a pool for what is needed first, and one for what does not lead to a launch.
+
+    Calls of the second begin when the event is set: by the caller, or when the thread waits for
+    a child; where `is_first`, at once.
+    """
+    begun = Event()
+    with ThreadPoolExecutor(4) as first, ThreadPoolExecutor(4, initializer=begun.wait) as later:
+        if is_first:
+            begun.set()
+        try:
+            with while_waiting(begun.set):
+                yield first, later, begun
+        finally:
+            begun.set()
+
+
 def grade(
     lab: Lab, submission: Submission, *, on: Backend = "sim",
     visibility: Literal["public", "all"] = "public", seed: bytes = b"",
     threads: int | None = None, limit: float = 20.0, step_limit: int = MAX_STEPS,
     student: str = "", answers: AnswerSheet | None = None,
     recorded: Sequence[Timing] | None = None,
-    fixes: bool = False,
+    fixes: bool = False, is_first: bool = False,
     progress: Progress = lambda step, number, steps: None,
 ) -> Grade:  # fmt: skip
     """Grade one submission on one backend.
@@ -196,26 +214,20 @@ def grade(
         answers: the student's answers to the quiz; None leaves the quiz out of what is evaluated.
         recorded: timings to evaluate in place of new ones, as of a GPU.
         fixes: whether to try edits of the source, to find one that makes every public case right.
+        is_first: whether the lab's baseline and quiz are most likely measured now; they begin at
+            once then, not when the submission waits for a child.
         progress: called before each step.
 
     What does not compile has 0 points and findings; a system error costs none. Raises LabFault.
     """
     prepare_processes()
-    begun = Event()  # of what does not lead to the submission's own children
-    with (
-        ready_for(on, lab, recorded) as ready,
-        ThreadPoolExecutor(4) as urgent,
-        ThreadPoolExecutor(4, initializer=begun.wait) as background,
-        while_waiting(begun.set),
-        ExitStack() as cleanup,
-    ):
-        cleanup.callback(begun.set)
+    with ready_for(on, lab, recorded) as ready, _pools(is_first) as (first, later, begun):
         own = RunOptions(on, seed, threads, limit, step_limit, ready=ready)
-        options = with_launches(own, lab, plan(lab), urgent)
-        urgent.submit(prepare_template)  # it takes longer than reading the compiled program
+        options = with_launches(own, lab, plan(lab), first)
+        first.submit(prepare_template)  # it takes longer than reading the compiled program
         job = Job(lab, submission, options, visibility, student, recorded)
-        answered = background.submit(answer_quiz, lab, answers, options)
-        prefetch(background, lab, plan(lab), select_cases(lab, visibility, seed), options)
+        answered = later.submit(answer_quiz, lab, answers, options)
+        prefetch(later, lab, plan(lab), select_cases(lab, visibility, seed), options)
 
         def quiz() -> QuizAttempt:
             begun.set()  # nothing ran: it does not compile, or has no launches

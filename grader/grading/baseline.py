@@ -9,6 +9,7 @@ checks find it; a mistake in it is reported where it is needed.
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
@@ -20,7 +21,7 @@ from typing import TypeVar
 
 import grader
 from grader.checks.suite import Check
-from grader.compile.cache import load, store, user_folder
+from grader.compile.cache import files_below, load, store, user_folder
 from grader.compile.program import Program
 from grader.compile.signature import with_lab_kernels
 from grader.compile.source import compile_source
@@ -135,11 +136,8 @@ def _files_and_stamp(lab: Lab) -> bytes:
 def simulator_stamp() -> str:
     """Identify this build of the simulator: version, and its files' sizes and times."""
     folder = Path(grader.__file__).parent / "simulator"
-    stats = [
-        (f.name, s.st_size, s.st_mtime_ns)
-        for f in sorted((*folder.rglob("*.py"), *folder.rglob("*.so")))
-        for s in [f.stat()]
-    ]
+    found = ((path, os.stat(path)) for path in files_below(folder, ".py", ".so"))
+    stats = [(os.path.basename(path), s.st_size, s.st_mtime_ns) for path, s in found]
     return f"{grader.__version__} {stats}"
 
 

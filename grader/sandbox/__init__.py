@@ -9,3 +9,9 @@ it, `inside` runs in it, `message` carries data in and out. `template` starts on
 that has loaded what steps need, and `template_child` runs in it and forks a child for each step.
 Imports `faults` and `launch` only.
 """
+
+STARTED, STATUS, FAILED = b"p", b"s", b"f"
+"""What a child's host says: the child waits (with its pidfd), and how it ended, packed as ENDED."""
+
+ENDED = "<id"
+"""A child's exit code and its seconds of processor time."""

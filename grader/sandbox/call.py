@@ -253,8 +253,8 @@ def _run(
         return reply
 
 
-def prepare_template() -> None:
-    """Start the process that forks the children of most steps, so that the first need not wait.
+def prepare_template(step: str = MODULES[0]) -> None:
+    """Start the process that forks the children of a step, so that the first need not wait.
 
     Where that fails, the first step starts it, or reports why it cannot run. Whether the sandbox
     works here is found out beside it; a template that needs one that does not work just ends.
@@ -262,7 +262,6 @@ def prepare_template() -> None:
     with suppress(MachineFault, TemplateEnded, OSError, MemoryError):
         sandbox = likely_sandbox(begin=False)
         if sandbox is not None and templates().are_usable:
-            step = MODULES[0]
             packages = package_folders(step)
             templates().get(_template_key(step, sandbox, packages, _visible_paths(packages), {}))
             likely_sandbox()  # begun after the template, which takes longer

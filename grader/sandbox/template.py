@@ -26,22 +26,23 @@ from threading import Event, Lock, Thread, current_thread, main_thread
 from typing import Any
 
 from grader import dataclass
+from grader.sandbox import ENDED, FAILED, STARTED, STATUS
 from grader.sandbox.bubblewrap import (
     Sandbox,
     python_executable,
     python_folders,
     sandbox_environment,
 )
-from grader.sandbox.template_child import ENDED, FAILED, STARTED, STATUS
 
 MODULES = (
     "grader.simulator.simulate",
+    "grader.simulator.core.bindings:core",
     "grader.simulator.work",
     "grader.feedback.ptx_search",
     "grader.feedback.trials",
     "grader.sandbox.user",
 )
-"""What a template imports: the modules of the steps that grading takes."""
+"""What a template imports for the steps that grading takes, and calls: the core, checked once."""
 
 COMPILER_MODULES = ("grader.compile.nvrtc",)
 """What the compiler's template imports: little, so that it starts and forks faster."""
@@ -68,7 +69,6 @@ _START = (
     "import sys; sys.path[:0] = [sys.argv[2]]; "
     "from grader.sandbox.template_child import main; main()"
 )
-
 
 Rehearsal = tuple[str, Mapping[str, Any]]
 """A step and a request that has nothing of a submission; what it loads, later children find."""

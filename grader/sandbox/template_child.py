@@ -19,7 +19,6 @@ import importlib
 import itertools
 import json
 import os
-import platform
 import select
 import signal
 import socket
@@ -29,13 +28,7 @@ from contextlib import suppress
 from typing import Any, NoReturn
 
 from grader import skip_numpy_docstrings
-from grader.sandbox import inside
-
-STARTED, STATUS, FAILED = b"p", b"s", b"f"
-"""The host's messages: the child waits (with its pidfd), and how it ended, packed as ENDED."""
-
-ENDED = "<id"
-"""A child's exit code and its seconds of processor time."""
+from grader.sandbox import ENDED, FAILED, STARTED, STATUS, inside
 
 _FIRST, _NAMES = 3, ("request", "reply", "channel")
 """The descriptors of a child besides those of every process, and the number of the first."""
@@ -98,10 +91,13 @@ def main() -> NoReturn:
 
 
 def _load(name: str) -> None:
-    """Import a module that children need."""
+    """Import a module that children need, or call "module:function", whose result it keeps."""
+    module, _, function = name.partition(":")
     gc.disable()
     try:
-        importlib.import_module(name)
+        loaded = importlib.import_module(module)
+        if function:
+            getattr(loaded, function)()
     finally:
         gc.freeze()  # a collection in a child would copy every page that has an object
         gc.enable()
@@ -273,7 +269,7 @@ def _own_network_and_keys() -> None:
         flags = struct.unpack_from("h", request, 16)[0]
         struct.pack_into("h", request, 16, flags | _IFF_UP)
         fcntl.ioctl(any_socket, _SIOCSIFFLAGS, request)
-    keyctl = _KEYCTL.get(platform.machine())
+    keyctl = _KEYCTL.get(os.uname().machine)
     if keyctl is not None:  # a kernel without keyrings has nothing to share
         _libc.syscall(keyctl, _JOIN_SESSION_KEYRING, None)
 

@@ -13,7 +13,6 @@ import shutil
 import socket
 import subprocess
 import sys
-import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -74,6 +73,8 @@ def shared_temporary_folder() -> str:
     Raises:
         MachineFault: There is no such folder.
     """
+    import tempfile  # with random and its digests: 4 ms, which no check needs
+
     for folder in dict.fromkeys((tempfile.gettempdir(), *_WRITABLE_FOLDERS)):
         path = Path(folder).resolve()
         is_writable = path.is_dir() and os.access(path, os.W_OK | os.X_OK)
@@ -92,6 +93,8 @@ def make_private(path: Path) -> None:
 
 def remove_leftovers(uid: int) -> None:
     """End the processes of an unprivileged user without a namespace, and remove its files."""
+    import tempfile  # with random and its digests: 4 ms, which no check needs
+
     if _has_process(uid):
         # kill(-1) reaches all of them at once; in a scan one could fork meanwhile.
         killer = [os.path.realpath(sys.executable), "-I", "-S", "-c", _KILL_OWN_PROCESSES, str(uid)]

@@ -157,3 +157,13 @@ def test_what_is_no_file_is_not_read(kind: str, tmp_path: Path) -> None:
     found: AnswerSheet = known_answer_sheet(tmp_path)
     assert found == read_answer_sheet(tmp_path)
     assert not found.entries
+
+
+def test_caller_hears_of_a_lab_that_has_to_be_read(course: tuple[Path, ...]) -> None:
+    """Before it is read, so that other work can begin beside that."""
+    heard: list[str] = []
+    with pytest.raises(LabFault):
+        checked_lab("no-such-lab", course, lambda: heard.append("missing"))
+    checked_lab(LAB, course, lambda: heard.append("new"))
+    checked_lab(LAB, course, lambda: heard.append("known"))
+    assert heard == ["new"]

@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import os
 import shlex
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import ExitStack
 from importlib import import_module
+from pathlib import Path
 from tempfile import TemporaryFile
+from threading import current_thread
+from typing import Any
 
 import pytest
 
-from grader.cli.check import Ahead
+from grader.cli.check import Ahead, FirstCompilation, grade_file
+from grader.compile import source
 from grader.grading.cases import RunOptions
 from grader.labs.reading import load_lab
 from tests.command import ROOT, forked
@@ -161,3 +166,36 @@ def test_an_import_that_fails_beside_the_grading_says_nothing(
     with pytest.raises(ImportError):
         import_module("grader.reports.text")
     Ahead(load_lab("vector-add"), RunOptions(on="gpu"))._work()  # which has no estimate
+
+
+def test_file_is_compiled_beside_the_reading_of_an_unknown_lab(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The compiler runs in a thread, and its result is found; what is wrong is reported later."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    compiled, original = list[str](), source._compiled
+
+    def counted(request: dict[str, Any], *more: Any) -> Any:
+        if request["source"] == file.read_text():
+            compiled.append(current_thread().name)
+        return original(request, *more)
+
+    monkeypatch.setattr(source, "_compiled", counted)
+    file = tmp_path / "vector-add.cu"
+    shutil.copy(ROOT / "solutions" / "vector-add" / "vector-add.cu", file)
+    first = FirstCompilation(file)
+    assert not first.has_begun
+    first.begin()
+    assert first.has_begun
+    first.join()
+    assert not first.has_begun and len(compiled) == 1 and current_thread().name not in compiled
+    lab = load_lab("vector-add")
+    assert grade_file(lab, file, RunOptions("sim"), quiet=True).score.points == 100
+    assert len(compiled) == 1
+
+    for text in (b"\0", b"__global__ void vector_add( {"):
+        file.write_bytes(text)
+        broken = FirstCompilation(file)
+        broken.begin()
+        broken.join()
+        assert grade_file(lab, file, RunOptions("sim"), quiet=True).checks[0].status == "fail"

@@ -30,6 +30,14 @@ def modules(request: Any, arrays: dict[str, Any]) -> Step:
     return sorted(sys.modules), {}
 
 
+def loads_the_core(request: Any, arrays: dict[str, Any]) -> Step:
+    """Whether a call of `core` finds it loaded."""
+    from grader.simulator.core.bindings import core
+
+    core()
+    return core.cache_info().hits == 1, {}
+
+
 def student(request: Any, arrays: dict[str, Any]) -> Step:
     from grader.launch import Finding, OtherAccess
 

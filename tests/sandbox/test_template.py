@@ -157,6 +157,13 @@ def test_compiler_is_loaded_once() -> None:
     assert len({(one.ptx, one.debug_ptx, one.kernels) for one in made}) == 1
 
 
+def test_core_is_loaded_and_compared_with_its_sources_once() -> None:
+    """By the template, when it has nothing else to do; its children find it."""
+    assert until(lambda: run_sandboxed("sandboxed_steps:loads_the_core", None).value)
+    assert run_sandboxed("sandboxed_steps:loads_the_core", None).value
+    only_template()
+
+
 def test_template_that_was_killed_is_replaced() -> None:
     assert run_sandboxed("sandboxed_steps:echo", 1).value == 1
     first = only_template()

@@ -13,6 +13,7 @@ imports the standard library only.
 from __future__ import annotations
 
 import hashlib
+import os
 from pathlib import Path
 
 
@@ -21,8 +22,16 @@ def digest(folder: Path) -> str:
 
     Returns an empty text when there are none, as in an installed package.
     """
-    files = {path.relative_to(folder).as_posix(): path for path in folder.rglob("*.[ch]")}
+    places = [
+        os.path.join(place, name)
+        for place, _, names in os.walk(folder)
+        for name in names
+        if name.endswith((".c", ".h"))
+    ]
+    start = len(os.path.join(folder, ""))
+    files = {path[start:].replace(os.sep, "/"): path for path in places}
     whole = hashlib.sha256()
-    for name, file in sorted(files.items()):
-        whole.update(f"{name}\0".encode() + hashlib.sha256(file.read_bytes()).digest())
+    for name, path in sorted(files.items()):
+        with open(path, "rb") as file:
+            whole.update(f"{name}\0".encode() + hashlib.sha256(file.read()).digest())
     return whole.hexdigest()[:16] if files else ""
