@@ -14,9 +14,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import replace
-from functools import lru_cache
+from functools import cache, lru_cache
 from math import prod
 from pathlib import Path
+from threading import Lock
 from typing import TypeVar
 
 import grader
@@ -31,6 +32,12 @@ from grader.grading.run import run_all
 from grader.labs.cases import array_shapes, prepare_baseline
 from grader.labs.model import Case, KernelSpec, Lab
 from grader.launch import Trace
+
+
+@cache
+def _measuring(folder: Path) -> Lock:
+    """Held while a lab's baseline is measured: a second caller finds what the first measured."""
+    return Lock()
 
 
 def baseline_trace(lab: Lab, case: Case, options: RunOptions, cache: Path | None) -> Trace:
@@ -52,14 +59,15 @@ def baseline_traces(
     Raises:
         LabFault: the baseline does not compile, fails or does not end.
     """
-    program = baseline_program(lab)
-    rest = _files_and_stamp(lab)
-    keys = {case.name: _digest(case, options, program, rest) for case in cases}
-    known = {name: load(cache, key) for name, key in keys.items()}
-    missing = [case for case in cases if known[case.name] is None]
-    for case, trace in _measured(lab, missing, options, program):
-        known[case.name] = dict(trace.counters)
-        store(cache, keys[case.name], dict(trace.counters))
+    with _measuring(lab.folder):  # the grade needs what it has begun in the background
+        program = baseline_program(lab)
+        rest = _files_and_stamp(lab)
+        keys = {case.name: _digest(case, options, program, rest) for case in cases}
+        known = {name: load(cache, key) for name, key in keys.items()}
+        missing = [case for case in cases if known[case.name] is None]
+        for case, trace in _measured(lab, missing, options, program):
+            known[case.name] = dict(trace.counters)
+            store(cache, keys[case.name], dict(trace.counters))
     return {name: Trace("sim", counters=counters or {}) for name, counters in known.items()}
 
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from grader.checks.traffic import LOAD_BYTES
 from grader.compile.cache import store
+from grader.grading import baseline
 from grader.grading.baseline import baseline_trace, cache_folder
 from grader.grading.cases import RunOptions
 from grader.labs.reading import load_lab
@@ -76,3 +79,20 @@ def test_cache_folder_follows_the_environment(monkeypatch: pytest.MonkeyPatch) -
     assert cache_folder() == Path("/h/.cache/warpgrade/baseline")
     monkeypatch.delenv("HOME")
     assert cache_folder() is None
+
+
+def test_two_callers_measure_a_baseline_once(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The grade waits for what it has begun in the background."""
+    runs, run_all = list[int](), baseline.run_all
+
+    def counted(*given: Any, **options: Any) -> Any:
+        runs.append(len(given[1]))
+        return run_all(*given, **options)
+
+    monkeypatch.setattr(baseline, "run_all", counted)
+    lab = load_lab("tiled-matmul")
+    case, options = lab.cases[0], RunOptions("sim", seed=b"two callers")
+    with ThreadPoolExecutor(2) as pool:
+        traces = list(pool.map(lambda _: baseline_trace(lab, case, options, cache), range(2)))
+    assert traces[0].counters == traces[1].counters and traces[0].counters
+    assert runs == [1]
