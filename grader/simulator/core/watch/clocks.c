@@ -56,22 +56,30 @@ static void *made(Worker *k, size_t bytes) {
   return p;
 }
 
+static u64 new_number(Worker *k) { return ++ledger_of(k)->joins.numbers; }
+
 static Tree *new_tree(Worker *k) {
   Tree *t = made(k, sizeof *t);
-  if (t) t->number = ++ledger_of(k)->joins.trees;
+  if (t) t->number = new_number(k);
   return t;
 }
 
-static Join *join_of(Worker *k, const Tree *a, const Tree *b) {
+static Join *join_of(Worker *k, u64 a, u64 b) {
   const u64 factor = 0x9E3779B97F4A7C15ull;
-  return &ledger_of(k)->joins.kept[(a->number * factor + b->number) * factor >> 32 & (JOINS - 1)];
+  return &ledger_of(k)->joins.kept[(a * factor + b) * factor >> 32 & (JOINS - 1)];
+}
+
+void drop_joins(Shape s, Joins *joins) {
+  for (u32 j = 0; j < JOINS; j++) drop_node(s, joins->kept[j].level, joins->kept[j].both);
 }
 
 static size_t bytes_of_members(Shape s) { return offsetof(Members, warp) + s.warps * sizeof(Lanes *); }
 
 static Members *new_members(Worker *k, Shape s, u32 phase) {
   Members *m = made(k, bytes_of_members(s));
-  if (m) m->phase = phase;
+  if (!m) return NULL;
+  m->phase = phase;
+  m->number = new_number(k);
   return m;
 }
 
@@ -91,10 +99,7 @@ static Lanes *joined_lanes(Worker *k, Lanes *a, Lanes *b) {
   return both;
 }
 
-/* A later phase knows all that an earlier one does. */
 static Members *joined_members(Worker *k, Shape s, Members *a, Members *b) {
-  if (!b || a == b || (a && a->phase > b->phase)) return shared_clock(a);
-  if (!a || a->phase < b->phase) return shared_clock(b);
   Lanes *lanes[MAX_WARPS];
   bool is_a = true, is_b = true;
   for (u32 w = 0; w < s.warps; w++) {
@@ -111,26 +116,15 @@ static Members *joined_members(Worker *k, Shape s, Members *a, Members *b) {
   return shared_clock(is_a ? a : b);
 }
 
-void join_members(Worker *k, Shape s, Members **to, Members *from) {
-  if (!from || *to == from) return;
-  Members *both = joined_members(k, s, *to, from);
-  drop_members(s, to);
-  *to = both;
-}
+static void *joined(Worker *k, Shape s, u32 level, void *a, void *b);
 
-static void *joined(Worker *k, Shape s, u32 level, void *a, void *b) {
-  if (!b || a == b) return shared_clock(a);
-  if (!a) return shared_clock(b);
-  if (!level) return joined_members(k, s, a, b);
-  Tree *x = a, *y = b;
-  Join *known = join_of(k, x, y);
-  if (known->a == x->number && known->b == y->number) return shared_clock(known->gives_a ? a : b);
+static Tree *joined_trees(Worker *k, Shape s, u32 level, Tree *a, Tree *b) {
   void *child[FANOUT];
   bool is_a = true, is_b = true;
   for (u32 c = 0; c < FANOUT; c++) {
-    child[c] = joined(k, s, level - 1, x->child[c], y->child[c]);
-    is_a &= child[c] == x->child[c];
-    is_b &= child[c] == y->child[c];
+    child[c] = joined(k, s, level - 1, a->child[c], b->child[c]);
+    is_a &= child[c] == a->child[c];
+    is_b &= child[c] == b->child[c];
   }
   Tree *both = is_a || is_b ? NULL : new_tree(k);
   if (both) {
@@ -138,8 +132,30 @@ static void *joined(Worker *k, Shape s, u32 level, void *a, void *b) {
     return both;
   }
   for (u32 c = 0; c < FANOUT; c++) drop_node(s, level - 1, child[c]);
-  *known = (Join){.a = x->number, .b = y->number, .gives_a = is_a};
   return shared_clock(is_a ? a : b);
+}
+
+/* A later phase knows all that an earlier one does. */
+static void *joined(Worker *k, Shape s, u32 level, void *a, void *b) {
+  if (!b || a == b) return shared_clock(a);
+  if (!a) return shared_clock(b);
+  Members *m = a, *n = b;
+  if (!level && m->phase != n->phase) return shared_clock(m->phase > n->phase ? a : b);
+  u64 x = level ? ((Tree *)a)->number : m->number, y = level ? ((Tree *)b)->number : n->number;
+  Join *known = join_of(k, x, y);
+  if (known->a != x || known->b != y) {
+    void *both = level ? (void *)joined_trees(k, s, level, a, b) : (void *)joined_members(k, s, m, n);
+    drop_node(s, known->level, known->both);
+    *known = (Join){.a = x, .b = y, .both = both, .level = level};
+  }
+  return shared_clock(known->both);
+}
+
+void join_members(Worker *k, Shape s, Members **to, Members *from) {
+  if (!from || *to == from) return;
+  Members *both = joined(k, s, 0, *to, from);
+  drop_members(s, to);
+  *to = both;
 }
 
 void join_clock(Worker *k, Shape s, Clock **to, Clock *from) {
@@ -163,6 +179,7 @@ static u32 *own_epochs(Worker *k, Shape s, Members **m, u32 phase, u32 warp) {
   Members *mine = *m ? own_members(k, s, *m) : new_members(k, s, phase);
   if (!mine) return NULL;
   *m = mine;
+  mine->number = new_number(k);
   Lanes **place = &mine->warp[warp], *old = *place;
   if (old && old->refs == 1) return old->epoch;
   Lanes *copy = made(k, sizeof *copy);

@@ -8,21 +8,23 @@
 #include "machine/warp.h"
 
 typedef struct { u32 refs; u32 epoch[LANES]; } Lanes;
-typedef struct { u32 refs, phase; Lanes *warp[MAX_WARPS]; } Members;
+typedef struct { u32 refs, phase; u64 number; Lanes *warp[MAX_WARPS]; } Members;
 typedef void Clock;             /* Members with one block, else a tree above Members; NULL: nothing known */
 typedef struct { u32 levels, warps; } Shape;
 
-/* Joins of two trees of which one has all that the other has. Each tree of a launch has a number of its own.
- * Two clocks that grow beside each other, such as what a value releases and what fences made known to its
- * writers, share no tree, but at their next join most of their trees have been joined before. */
-enum { JOINS = 1 << 12 };
-typedef struct { u64 a, b; bool gives_a; } Join;
-typedef struct { u64 trees; Join kept[JOINS]; } Joins;
+/* The last joins and what they gave. The trees and members of a launch have numbers, a new one when they change.
+ * Threads that know the same and acquire the same join once, and share what they know then. Two clocks that grow
+ * beside each other, such as what a value releases and what fences made known to its writers, share no tree, but
+ * at their next join most of their trees have been joined before. */
+enum { JOINS = 1 << 11 };
+typedef struct { u64 a, b; void *both; u32 level; } Join;
+typedef struct { u64 numbers; Join kept[JOINS]; } Joins;
 
 Shape shape_of(const Launch *n);
 void *shared_clock(void *node);                      /* one more reference; NULL stays NULL */
 void drop_clock(Shape s, Clock **clock);
 void drop_members(Shape s, Members **m);
+void drop_joins(Shape s, Joins *joins);
 void join_clock(Worker *k, Shape s, Clock **to, Clock *from);
 void join_members(Worker *k, Shape s, Members **to, Members *from);
 void raise_epoch(Worker *k, Shape s, Members **m, u32 phase, u32 thread, u32 epoch);

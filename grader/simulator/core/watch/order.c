@@ -125,6 +125,7 @@ static void discard_ledger(Worker *k) {
   if (ledger_of(k)) {
     discard_values(k);
     drop_view(shape_of(k->launch), &ledger_of(k)->sc);
+    drop_joins(shape_of(k->launch), &ledger_of(k)->joins);
   }
   free(ledger_of(k));
 }

@@ -105,8 +105,9 @@ _Static_assert(sizeof(Node) == 64, "a node is a cache line");
 
 /* A granule's accesses: those of the present phase and, in global memory, of other blocks. `crowd`: read
  * by several blocks, whose reads are not kept. Writes are numbered by `version`; those from `chain` on are
- * read-modify-writes of which each observed the one before. */
-typedef struct Head { u32 phase, writers, readers, crowd, carried, version, chain, unused; } Head;
+ * read-modify-writes of which each observed the one before. `room`: the reads that may be added before they
+ * are compared. */
+typedef struct Head { u32 phase, writers, readers, crowd, carried, version, chain, room; } Head;
 _Static_assert(sizeof(Head) == sizeof(Cell), "the heads of global memory are in its cells");
 
 /* READS and WRITES are plain; UPDATES (read-modify-writes), STORES and PEEKS (reads) are strong. */

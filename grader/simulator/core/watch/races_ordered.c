@@ -9,7 +9,7 @@
 #include "machine/instructions/operation.h"
 #include "watch/visit.h"
 
-enum { CROWD = 64, FEW_READERS = 4, MANY_READERS = 40 };
+enum { CROWD = 64, FEW_READERS = 4, NEWEST = 16, LEAST_READERS = 16, MOST_READERS = 128 };
 
 static u32 flags_of(const Visit *v, const Node *n, u32 other) {
   bool here = n->block == v->w->cta->number, both = strong(n->access) && strong(v->access);
@@ -103,10 +103,21 @@ static u32 against(Visit *v, u32 *list) {
   return any ? drop_covered(v, list) : length;
 }
 
-static void drop_oldest(Ledger *g, u32 *list) {
+/* Keeps the newest accesses of a list. */
+static void shorten(Ledger *g, u32 *list, u32 most) {
   u32 *link = list;
-  while (*link && g->node[*link - 1].next) link = &g->node[*link - 1].next;
-  if (*link) free_node(g, link);
+  for (u32 n = 0; *link && n < most; n++) link = &g->node[*link - 1].next;
+  free_list(g, link);
+}
+
+/* Before a read is added. Reads that a later one covers are dropped when as many were added as had been left:
+ * for each read that compares a few, however many threads read the place. */
+static void make_room_for_read(Visit *v) {
+  Head *h = v->head;
+  if (h->room) { h->room--; return; }
+  u32 left = against(v, &h->readers), most = MOST_READERS / 2;
+  if (left > most) shorten(ledger_of(v->w->worker), &h->readers, most);
+  h->room = left > most ? most : left < LEAST_READERS ? LEAST_READERS : left;
 }
 
 static void add_node(Visit *v, u32 *list, u32 access, u32 epoch, u32 version) {
@@ -120,10 +131,10 @@ static void add_node(Visit *v, u32 *list, u32 access, u32 epoch, u32 version) {
   *list = at;
 }
 
-/* The node of the accesses that cannot be told apart from this one; 0: none. */
+/* The node of the accesses that cannot be told apart from this one, if it is among the newest; 0: none. */
 static u32 node_like(const Visit *v, u32 list, u32 access, u32 epoch, u32 version) {
   const Ledger *g = ledger_of(v->w->worker);
-  for (u32 at = list; at; at = g->node[at - 1].next) {
+  for (u32 at = list, k = 0; at && k < NEWEST; at = g->node[at - 1].next, k++) {
     const Node *n = &g->node[at - 1];
     if (n->block == v->w->cta->number && n->warp == v->w->index && n->phase == phase_of(v->w->cta) &&
         n->epoch == epoch && n->access == access && n->pc == v->i->pc && n->at == v->at &&
@@ -140,24 +151,34 @@ static void join_node(const Visit *v, Node *n, u32 version) {
   n->version = version;
 }
 
-/* Lanes whose accesses cannot be told apart share a node; a strong write has one of its own. */
-static void add(Visit *v, u32 *list, u32 access, u32 version) {
-  u32 epoch = order_of(v->w->cta)->epoch[v->thread];
-  u32 at = access == UPDATES || access == STORES ? 0 : node_like(v, *list, access, epoch, version);
-  if (at) join_node(v, &ledger_of(v->w->worker)->node[at - 1], version);
-  else add_node(v, list, access, epoch, version);
-  if (v->race_reported && *list) ledger_of(v->w->worker)->node[(at ? at : *list) - 1].raced = true;
+static void note_race(const Visit *v, u32 at) {
+  if (v->race_reported && at) ledger_of(v->w->worker)->node[at - 1].raced = true;
+}
+
+static u32 epoch_of(const Visit *v) { return order_of(v->w->cta)->epoch[v->thread]; }
+
+/* The value that a strong read gives; 0: nobody wrote one. */
+static u32 version_of(const Head *h) { return h->writers ? h->version : 0; }
+
+/* Lanes whose strong reads cannot be told apart share a node. `like`: one with the present value, if known. */
+static void add_strong_read(Visit *v, u32 version, u32 like) {
+  Head *h = v->head;
+  u32 at = like && version == version_of(h) ? like : node_like(v, h->readers, PEEKS, epoch_of(v), version);
+  if (at) {
+    join_node(v, &ledger_of(v->w->worker)->node[at - 1], version);
+  } else {
+    make_room_for_read(v);
+    add_node(v, &h->readers, PEEKS, epoch_of(v), version);
+  }
+  note_race(v, at ? at : h->readers);
 }
 
 /* A strong read of what nobody wrote since the lane read it before, which raced with nothing: there is
- * nothing to check, and nothing to drop that need be. */
-static bool repeats(const Visit *v) {
-  if (v->access != PEEKS) return false;
-  u32 version = v->head->writers ? v->head->version : 0;
-  u32 at = node_like(v, v->head->readers, PEEKS, order_of(v->w->cta)->epoch[v->thread], version);
-  Node *n = at ? &ledger_of(v->w->worker)->node[at - 1] : NULL;
+ * nothing to check, and nothing to drop that need be. `like`: a read that cannot be told apart. */
+static bool repeats(const Visit *v, u32 like) {
+  Node *n = like ? &ledger_of(v->w->worker)->node[like - 1] : NULL;
   if (!n || n->raced || !(n->lanes >> v->lane & 1)) return false;
-  join_node(v, n, version);
+  join_node(v, n, version_of(v->head));
   return true;
 }
 
@@ -193,6 +214,15 @@ static void follow_reads(const Visit *v, u32 version) {
   }
 }
 
+/* Lanes whose plain writes cannot be told apart share a node; a strong write has one of its own. */
+static void add_write(Visit *v) {
+  Head *h = v->head;
+  u32 at = v->access == WRITES ? node_like(v, h->writers, WRITES, epoch_of(v), 0) : 0;
+  if (at) join_node(v, &ledger_of(v->w->worker)->node[at - 1], h->version);
+  else add_node(v, &h->writers, v->access, epoch_of(v), h->version);
+  note_race(v, at ? at : h->writers);
+}
+
 static void write_value(Visit *v, bool chained) {
   Head *h = v->head;
   Ledger *g = ledger_of(v->w->worker);
@@ -204,7 +234,7 @@ static void write_value(Visit *v, bool chained) {
   if (!chained) h->chain = v->access == WRITES ? h->version + 1 : h->version;
   if (v->access == WRITES) forget(v->w->worker, h);
   u32 before = h->writers;
-  add(v, &h->writers, v->access, h->version);
+  add_write(v);
   if (h->writers != before && v->earlier) keep_hidden(v, &g->node[h->writers - 1]);
   free_list(g, &v->earlier);
 }
@@ -247,8 +277,8 @@ static void check_loss(Visit *v) {
 static void note_read(Visit *v) {
   const Warp *w = v->w;
   Ledger *g = ledger_of(w->worker);
-  u32 epoch = order_of(w->cta)->epoch[v->thread], phase = phase_of(w->cta), length = 0;
-  for (u32 *link = &v->head->readers; *link; length++) {
+  u32 epoch = order_of(w->cta)->epoch[v->thread], phase = phase_of(w->cta);
+  for (u32 *link = &v->head->readers; *link;) {
     Node *n = &g->node[*link - 1];
     if (n->warp == w->index && n->block == w->cta->number && n->phase == phase && n->access == READS) {
       if (n->epoch == epoch && n->pc == v->i->pc) {
@@ -261,8 +291,8 @@ static void note_read(Visit *v) {
     }
     link = &n->next;
   }
-  if (length > MANY_READERS) length = against(v, &v->head->readers);
-  if (length < CROWD) add_node(v, &v->head->readers, READS, epoch, 0);
+  make_room_for_read(v);
+  add_node(v, &v->head->readers, READS, epoch, 0);
 }
 
 static void visit(Visit *v) {
@@ -273,19 +303,19 @@ static void visit(Visit *v) {
     note_read(v);
     return;
   }
-  if (repeats(v)) return;
-  u32 version = v->access == PEEKS && observes(v) ? h->version : 0;
+  u32 like = v->access == PEEKS ? node_like(v, h->readers, PEEKS, epoch_of(v), version_of(h)) : 0;
+  if (repeats(v, like)) return;
+  u32 version = is_read(v->access) && observes(v) ? h->version : 0;
   bool chained = v->access == UPDATES && !v->fails && observes(v);
   if (v->access == STORES) check_loss(v);
   u32 writers = against(v, &h->writers);
-  u32 readers = modifies(v->access) || h->readers ? against(v, &h->readers) : 0;
-  if (modifies(v->access) && !v->fails) {
-    if (writers >= CROWD) drop_oldest(g, &h->writers);
-    write_value(v, chained);
+  if (is_read(v->access) || v->fails) {
+    add_strong_read(v, v->fails && observes(v) ? h->version : version, like);
     return;
   }
-  if (readers >= CROWD) drop_oldest(g, &h->readers);
-  add(v, &h->readers, v->fails ? PEEKS : v->access, v->fails && observes(v) ? h->version : version);
+  against(v, &h->readers);
+  if (writers >= CROWD) shorten(g, &h->writers, CROWD - 1);
+  write_value(v, chained);
 }
 
 static void report_uninit(Visit *v) {
