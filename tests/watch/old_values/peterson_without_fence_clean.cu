@@ -1,7 +1,8 @@
-// launch: {"kernel": "k", "grid": [2, 1, 1], "block": [1, 1, 1], "shared": 0, "args": [["int32", 2, "zero"], ["int32", 1, "zero"]]}
+// launch: {"kernel": "k", "grid": [2, 1, 1], "block": [1, 1, 1], "shared": 0, "args": [["int32", 2, "zero"]]}
 // expect: clean
 __device__ volatile int flag[64], turn;
-extern "C" __global__ void k(int *out, int *count) {
+__device__ int count;
+extern "C" __global__ void k(int *out) {
   int me = blockIdx.x, other = 1 - me;
   for (int n = 0; n < 3; n++) {
     flag[32 * me] = 1;
@@ -10,7 +11,7 @@ extern "C" __global__ void k(int *out, int *count) {
     __threadfence();
     while (flag[32 * other] && turn == other) {}
     __threadfence();
-    ++*count;
+    count++;
     __threadfence();
     flag[32 * me] = 0;
   }

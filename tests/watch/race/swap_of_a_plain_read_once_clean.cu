@@ -2,9 +2,8 @@
 // expect: clean
 extern "C" __global__ void k(const double *x, unsigned long long *sum) {
   double v = x[blockIdx.x * 32 + threadIdx.x];
-  unsigned long long old = *sum, seen;
-  do {
-    seen = old;
-    old = atomicCAS(sum, seen, __double_as_longlong(__longlong_as_double(seen) + v));
-  } while (old != seen);
+  unsigned long long old = *sum;
+  for (unsigned long long seen;
+       (seen = atomicCAS(sum, old, __double_as_longlong(__longlong_as_double(old) + v))) != old;)
+    old = seen;
 }

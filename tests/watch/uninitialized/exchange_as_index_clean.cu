@@ -2,9 +2,9 @@
 // expect: clean
 extern "C" __global__ void k(const int *in, int *out) {
   __shared__ int place[64];
-  int t = threadIdx.x, before;
-  before = atomicExch(&place[t], t);
+  int t = threadIdx.x;
+  atomicExch(&place[t], t);
   out[t] = in[t];
-  before = atomicExch(&place[t], t);
-  if (t == 9) out[before & 63] = 1;
+  __syncthreads();
+  if (t == 9) out[atomicExch(&place[t], t) & 63] = 1;
 }
