@@ -12,6 +12,9 @@ HINTS = {
     "mbarriers/pipeline_counts_readers_only": "arrive in each phase: 96, if each of these does",
     "timeout/waits_for_its_own_variable": "No other thread can change a local variable",
     "timeout/flag_never_set": "Let a thread write `flag`, or leave the loop",
+    "timeout/lock_held_at_a_warp_barrier": "pass `mutex` on, as a lock is freed, before line 9",
+    "orders/freed_while_another_reads": "Use the memory only before line 8 frees it.",
+    "barrier/passed_by_after_a_break": "Line 8 leads past it: let all threads take that way",
     "timeout/flag_written_before": "`ready` is written in line 6, and no thread that remains",
     "race/compare_and_swap_read_plainly": "atomicCAS confirms the value that line 5 reads",
     "race/swap_retried_with_a_plain_read": "Go on with the value that atomicCAS returned",
@@ -35,3 +38,17 @@ MESSAGES = {
 @pytest.mark.parametrize("name", MESSAGES)
 def test_endless_loop_is_no_deadlock_where_no_thread_could_end_it(name: str) -> None:
     assert MESSAGES[name] in trace(WATCH / f"{name}.cu").findings[0].message
+
+
+WITHOUT_GRID_BARRIERS = ("timeout/flag_written_before", "orders/warps_lock_crosswise")
+
+
+@pytest.mark.parametrize("name", WITHOUT_GRID_BARRIERS)
+def test_hint_names_no_barrier_of_the_grid_where_there_is_none(name: str) -> None:
+    assert "grid" not in trace(WATCH / f"{name}.cu").findings[0].hint
+
+
+def test_second_of_two_waits_in_a_deadlock_does_not_repeat_the_hint() -> None:
+    first, second = trace(WATCH / "mbarriers/empty_waited_for_first.cu").findings
+    assert "wait for parity 1" in first.hint
+    assert second.hint.startswith("Correct the wait for `empty` in line 25 first")

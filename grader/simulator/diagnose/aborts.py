@@ -49,14 +49,13 @@ _TIMEOUTS = {
     (c.STANDSTILL, 0): (
         "deadlock: the kernel does not end: all threads that remain wait for others in loops",
         "No thread that runs can change what this loop waits for. Let all threads take locks in "
-        "the same order, and every thread that others wait for arrive: grid.sync() waits for all "
-        "blocks.",
+        "the same order, and every thread that others wait for arrive.",
     ),
 }
 """By the report's kind and `extra`: what ended the launch, and the hint."""
 
 
-_AT_MBARRIER, _AWAITED, ALL_ARRIVED, _BYTES_MISSING = 1, 2, 4, 1 << 31
+_AT_MBARRIER, _AWAITED, ALL_ARRIVED, _LANES_WAIT, _BYTES_MISSING = 1, 2, 4, 8, 1 << 31
 """In the flags and in `extra` of a STANDSTILL or LIMIT report: see core/watch/faults.c."""
 
 
@@ -151,11 +150,18 @@ def _standstill(r: Report, writers: Sequence[int] | None) -> Finding:
     else:
         what += f"; this one for {element}"
         if writers:
-            lines = f"line{'s' * (len(writers) > 1)} {' and '.join(map(str, writers))}"
+            *before, last = map(str, writers)
+            lines = f"lines {', '.join(before)} and {last}" if before else f"line {last}"
             hint = (
                 f"{name} is written in {lines}, and no thread that remains comes there. Let a "
-                "thread write what the loop waits for before it waits itself; take locks in one "
-                "order; grid.sync() waits for all blocks."
+                "thread write what the loop waits for before it waits itself, and take locks in "
+                "one order."
+            )
+        if r.flags & _LANES_WAIT:
+            what += f", while other lanes of the warp wait for these in line {r.line2}"
+            hint = (
+                f"Let the lanes that others wait for pass {name} on, as a lock is freed, before "
+                f"line {r.line2}: there they wait for all lanes of the warp."
             )
     return Finding(
         "timeout", "error", what, space=r.target.space, variable=r.target.name, hint=hint
@@ -195,8 +201,10 @@ def abort_finding(r: Report, writers: Sequence[int] | None = None, statement: st
             "deadlock: the kernel does not end: threads wait at this barrier of the grid, and "
             "others never reach it",
             variable=GRID_BARRIER,
-            hint="Let all threads of all blocks call it equally often: move it out of the branch "
-            "or loop that only some blocks or threads enter, and return after it.",
+            hint="Let all threads of all blocks call it equally often: give a loop around it the "
+            "same number of rounds in all threads, move it out of a branch that only some enter, "
+            "and return after it. A thread that waits in a loop for what others do after the "
+            "barrier never reaches it, either.",
         )
     if awaits_value(r) and (r.target.element or r.target.space == "local"):
         return _standstill(r, writers)

@@ -20,6 +20,8 @@ _HIDDEN_RETURN = re.compile(r"^[ \t]*#[ \t]*define\b.*\breturn\b|\bexit\s*;", re
 """A return that the syntax tree does not show: in a macro, or in inline asm."""
 
 _LOOPS = ("for_statement", "while_statement", "do_statement")
+_LEFT = (*_LOOPS, "switch_statement")
+"""What a break leaves."""
 
 BARRIER_KINDS = frozenset(
     (c.DIVERGENCE, c.DEADLOCK, c.EARLY_EXIT, c.WARP_MASK, c.WARP_STUCK, c.LANE_MISSING)
@@ -48,16 +50,19 @@ _MISUSES = {
 """By the report's `extra`: what makes an instruction of a warp undefined, and the hint."""
 
 
-def barrier_finding(r: Report, *, returned: bool = True, op: str = "bar") -> Finding:
+def barrier_finding(
+    r: Report, *, returned: bool = True, leaves: int = 0, op: str = "bar"
+) -> Finding:
     """The finding of threads that do not arrive at one barrier.
 
     Args:
         r: the report.
         returned: whether they may have returned before.
+        leaves: the line of a statement before it that leaves the loop or the round, or 0.
         op: the opcode of the instruction.
     """
     if r.kind == c.EARLY_EXIT:
-        return _early_exit(r, returned=returned, op=op)
+        return _early_exit(r, returned=returned, leaves=leaves, op=op)
     if r.kind == c.WARP_MASK:
         return _divergence(
             f"a thread calls this with a member mask ({r.extra:#010x}) that does not include it",
@@ -93,17 +98,24 @@ def barrier_finding(r: Report, *, returned: bool = True, op: str = "bar") -> Fin
     return _at_two_places(r, other)
 
 
-def _early_exit(r: Report, *, returned: bool, op: str) -> Finding:
+def _early_exit(r: Report, *, returned: bool, leaves: int, op: str) -> Finding:
     """The finding of threads that a barrier, or a call by a warp, does not wait for."""
     if r.has(PASSED_BY) or not returned:
         what = "barrier" if op.startswith("bar") else "call"
         reach = (
             f"reach this {what} less often than others" if r.extra else f"never reach this {what}"
         )
+        fix = "Move it out of the branch or loop that only some threads enter."
+        if leaves and what == "barrier":
+            fix = (
+                f"Line {leaves} leads past it: let all threads take that way together, by a "
+                "condition that is the same for all of them, such as the result of "
+                "__syncthreads_or(). If they do, move the barrier out of the branch or loop that "
+                "only some threads enter."
+            )
         return _divergence(
             f"some threads {reach}, though they have not returned: they pass by it",
-            f"Every thread that the {what} waits for must reach it, equally often. Move it out of "
-            "the branch or loop that only some threads enter.",
+            f"Every thread that the {what} waits for must reach it, equally often. {fix}",
         )
     if r.extra:
         return _divergence(
@@ -183,6 +195,17 @@ def syncs_grid(image: Image, pc: int) -> bool:
     reads = any(k[2] in GRID_REGISTERS for k in image.constants.places)
     function = image.functions[image.owner[pc]].name
     return reads and (bool(image.instructions[pc].via) or is_copy(function))
+
+
+def leaves_before(r: Report, tree: Tree) -> int:
+    """The line of the last break or continue before a barrier in the loop around it; 0: none."""
+    found = 0
+    for node in [*tree.walk("break_statement"), *tree.walk("continue_statement")]:
+        loop = next((a for a in node.ancestors if a.kind in _LEFT), None)
+        around = loop is not None and loop.kind in _LOOPS and loop.line <= r.line <= loop.last_line
+        guarded = around and any(a.kind == "if_statement" for a in node.ancestors)
+        found = max(found, node.line) if guarded and node.line <= r.line else found
+    return found
 
 
 def may_have_returned(r: Report, kernel: str, tree: Tree) -> bool:

@@ -20,6 +20,7 @@ from grader.simulator.diagnose.barriers import (
     BARRIER_KINDS,
     barrier_finding,
     is_legal_ptx,
+    leaves_before,
     may_have_returned,
     syncs_grid,
 )
@@ -47,6 +48,7 @@ from grader.simulator.diagnose.library_calls import LIBRARY_FINDINGS, with_libra
 from grader.simulator.diagnose.mbarriers import (
     has_small_count,
     mbarrier_finding,
+    with_first_hints,
     without_idle_counts,
 )
 from grader.simulator.diagnose.merging import fold
@@ -138,6 +140,7 @@ class Explainer:
         explain = partial(explained, self.code.confirmation, reports)
         reports = [r for r in map(explain, reports) if r is not None]
         found = self._ordered(reports, list(map(self._finding, reports)))
+        found = with_first_hints(found)
         self.calls_unknown = any(map(self._lacks_calls, reports, found))
         return fold(found)
 
@@ -323,8 +326,8 @@ class Explainer:
             )
         elif r.kind in BARRIER_KINDS:
             kernel, tree = self.launch.kernel, self.code.variables.tree
-            returned = may_have_returned(r, kernel, tree)
-            finding = barrier_finding(r, returned=returned, op=self._op(r.pc))
+            returned, leaves = may_have_returned(r, kernel, tree), leaves_before(r, tree)
+            finding = barrier_finding(r, returned=returned, leaves=leaves, op=self._op(r.pc))
         else:
             called = self.code.calls.leading_to(r.pc2, self.code.lines) if r.line2 else ()
             placed = replace(r, line2=called[0].line if called else r.line2)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
+
 from grader.launch import Finding, Severity
 from grader.simulator.core import bindings as c
 from grader.simulator.diagnose.races import ACROSS_BLOCKS, SAME_VALUE, STORE, Report
@@ -87,3 +90,21 @@ def mbarrier_finding(r: Report) -> Finding:
     return Finding(
         "barrier-divergence", severity, what, space="shared", variable=r.target.name, hint=fix
     )
+
+
+def with_first_hints(findings: Sequence[Finding]) -> list[Finding]:
+    """Findings of which those of endless waits do not repeat or contradict an earlier hint."""
+    out = list[Finding]()
+    for f in findings:
+        waits = f.kind == "timeout" and f.variable
+        for first in out if waits else ():
+            if first.kind == "barrier-divergence" and f.follows and first.variable == f.variable:
+                f = replace(f, hint=first.hint)
+            elif first.kind == "timeout" and first.hint == f.hint and first.variable != f.variable:
+                hint = (
+                    f"Correct the wait for `{first.variable}` in line {first.line} first: threads "
+                    "that wait there do not come to where others need them."
+                )
+                f = replace(f, hint=hint)
+        out.append(f)
+    return out

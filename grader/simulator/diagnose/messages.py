@@ -298,15 +298,17 @@ def _invalid(r: Report, own: str, in_loop: bool, sign_hint: str) -> tuple[str, s
         )
     if r.has(BAD_FREE):
         if r.has(FREED):
-            return "free of memory that was freed before", "Free each allocation once."
+            before = f"free of memory that line {r.line2} has freed before"
+            return before, "Free each allocation once, in one thread."
         return (
             "free of a pointer that malloc did not return",
             "Free only pointers that malloc or new returned.",
         )
     if r.has(FREED):
         return (
-            f"{own} of {bytes_} in memory that was freed",
-            "Use the pointer only before the call of free().",
+            f"{own} of {bytes_} in memory that line {r.line2} frees",
+            f"Use the memory only before line {r.line2} frees it. Where other threads use it, too, "
+            "let that line wait for them, as at a barrier.",
         )
     if not t.name:
         return _unknown_memory(r, own)

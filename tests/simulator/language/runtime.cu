@@ -70,7 +70,7 @@ extern "C" __global__ void heap_past_end(int n, int *y) {
 
 // kernel heap_after_free grid 1 block 1
 // inout y int32 = [0] -> _
-// finds invalid-access error in memory that was freed
+// finds invalid-access error in memory that line
 extern "C" __global__ void heap_after_free(int *y) {
   int *p = (int *)malloc(16);
   p[0] = y[0];
@@ -80,7 +80,7 @@ extern "C" __global__ void heap_after_free(int *y) {
 
 // kernel heap_double_free grid 1 block 1
 // inout y int32 = [0] -> _
-// finds invalid-access error free of memory that was freed before
+// finds invalid-access error free of memory that line
 extern "C" __global__ void heap_double_free(int *y) {
   int *p = (int *)malloc(16);
   p[0] = 1;

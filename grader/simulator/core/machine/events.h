@@ -64,7 +64,7 @@
   EVENT(misprint, w->worker, (Warp *w, const Insn *i, u32 lane, u32 what), (w, i, lane, what))      \
   /* malloc and free. A listener without memory for its own data marks the buffer as dead. */      \
   EVENT(allocated, w->worker, (Warp *w, Buffer *b), (w, b))                                        \
-  EVENT(freeing, w->worker, (Warp *w, u32 lane, Buffer *b), (w, lane, b))                          \
+  EVENT(freeing, w->worker, (Warp *w, const Insn *i, u32 lane, Buffer *b), (w, i, lane, b))         \
   EVENT(freed, w->worker, (Warp *w, Buffer *b), (w, b))                                            \
   /* cp.async: reads global memory, starts, writes shared memory; `tracked`: a lane's copy is      \
    * about to complete, and visible only to threads that waited for the mbarrier at `barrier`. */  \

@@ -145,7 +145,7 @@ typedef struct {
   u8 *data;
   u32 *hot;                           /* state of each granule, HOT_... */
   Cell *cell;                         /* shadow of each granule */
-  u32 readonly, dead;                 /* constant memory; freed */
+  u32 readonly, dead;                 /* constant memory; 0, or after the instruction that freed it */
   u32 written, input;                 /* a thread wrote to it; see proof.h */
   const u8 *members;                  /* of an argument: which of its `item` bytes belong to members; item 0: none */
   u64 item;

@@ -44,7 +44,10 @@ void report_invalid(Warp *w, const Insn *i, u32 lane, u64 address, u32 bytes, u3
     r.space = GLOBAL;
     r.buffer = (u32)slot;
     r.address = address - n->buffer[slot].base;
-    if (n->buffer[slot].dead) r.flags |= FREED;
+    if (n->buffer[slot].dead) {
+      r.flags |= FREED;
+      r.pc2 = n->buffer[slot].dead - 1;
+    }
     if (slot >= n->allocations) {
       r.flags |= HEAP;
       r.extra = (u32)n->buffer[slot].size;
@@ -122,7 +125,7 @@ static void add_mbarrier(const Warp *w, Report *r) {
 
 /* The value that a loop waits to change when all threads stand still, or that it read last when a limit ends it: its
  * size, and in `extra` the value; in `size` at a limit. */
-enum { AWAITED = 2, RECENT = 1 << 12 };
+enum { AWAITED = 2, LANES_WAIT = 8, RECENT = 1 << 12 };
 static void add_awaited(const Warp *w, Report *r) {
   const Insn *i = w->strong;
   u64 address = without_owner(w->strong_at);
@@ -148,6 +151,10 @@ static void report_fault(Warp *w, u32 kind, u32 pc, u32 extra) {
   bool recent = w->strong && w->steps - w->strong_steps < RECENT, ended = (kind == LIMIT || kind == TIMEOUT) && !extra;
   if ((kind == STANDSTILL || kind == LIMIT) && w->tested) add_mbarrier(w, &r);
   else if (recent && (kind == STANDSTILL || (ended && w->strong->space != LOCAL))) add_awaited(w, &r);
+  if (kind == STANDSTILL && r.flags == AWAITED && w->waits) { /* lanes wait at a barrier for those in the loop */
+    r.flags |= LANES_WAIT;
+    r.pc2 = w->wait[0].pc;
+  }
   if (ended && r.flags == AWAITED) {
     r.pc2 = w->strong->pc;
     r.size = r.extra;

@@ -76,13 +76,13 @@ static void release(Warp *w, const Insn *i, u32 lane, u64 at) {
     announce_invalid(w, i, lane, at, 1, STORE | BAD_FREE);
     return;
   }
-  announce_freeing(w, lane, b);
+  announce_freeing(w, i, lane, b);
   w->worker->changes++;
   w->worker->heap_used -= taken(b->size);
   announce_freed(w, b);
   free(b->data);
   b->data = NULL;
-  b->dead = 1;
+  b->dead = i->pc + 1;
 }
 
 static u64 parameter(const Warp *w, u32 lane, u32 at) { return get_param(w, lane, w->frame[w->top].params + at, 8); }
