@@ -5,25 +5,47 @@
 
 enum { MOST_EARLIER = 4 };
 
-/* Whether a strong read, or a read-modify-write, observed a strong write: itself, or through the
+/* The strong writes that a strong read, or a read-modify-write, observed: itself, or through the
  * read-modify-writes between. */
+static Shown shown_by(const Node *z) {
+  bool sees = z->access == PEEKS || (z->access == UPDATES && z->version);
+  return sees ? (Shown){z->chain, z->version - (z->access == UPDATES)} : (Shown){1, 0};
+}
 static bool saw(const Node *z, const Node *n) {
-  if (n->version < z->chain || !writes_strongly(n)) return false;
-  return z->access == PEEKS ? n->version <= z->version : z->access == UPDATES && n->version < z->version;
+  Shown s = shown_by(z);
+  return writes_strongly(n) && n->version >= s.first && n->version <= s.last;
+}
+
+static void note_shown(Visit *v, const Node *z) {
+  Ledger *g = ledger_of(v->w->worker);
+  Shown s = shown_by(z);
+  if (s.first > s.last || !any_before(v, z)) return;
+  if (g->shows && g->shown[g->shows - 1].first == s.first && g->shown[g->shows - 1].last == s.last) return;
+  Shown *more = grown(g->shown, &g->show_room, g->shows + 1, sizeof(Shown));
+  if (!more) { out_of_memory(v->w->worker); return; }
+  g->shown = more;
+  more[g->shows++] = s;
+}
+
+/* What the granule's accesses observed that precede this one: the same for all with which it is compared. */
+static void note_all_shown(Visit *v) {
+  Ledger *g = ledger_of(v->w->worker);
+  g->shows = 0;
+  for (u32 at = v->head->readers; at; at = g->node[at - 1].next) note_shown(v, &g->node[at - 1]);
+  for (u32 at = v->head->writers; at; at = g->node[at - 1].next) {
+    note_shown(v, &g->node[at - 1]);
+    for (u32 e = g->node[at - 1].earlier; e; e = g->node[e - 1].next) note_shown(v, &g->node[e - 1]);
+  }
+  v->knows_shown = true;
 }
 
 /* Whether what observed the write precedes this access. */
-static bool observed(const Visit *v, const Node *n) {
+static bool observed(Visit *v, const Node *n) {
   const Ledger *g = ledger_of(v->w->worker);
   if (!writes_strongly(n)) return false; /* most accesses are plain, and the lists may be long */
-  for (u32 at = v->head->readers; at; at = g->node[at - 1].next)
-    if (saw(&g->node[at - 1], n) && any_before(v, &g->node[at - 1])) return true;
-  for (u32 at = v->head->writers; at; at = g->node[at - 1].next) {
-    const Node *z = &g->node[at - 1];
-    if (saw(z, n) && any_before(v, z)) return true;
-    for (u32 e = z->earlier; e; e = g->node[e - 1].next)
-      if (saw(&g->node[e - 1], n) && any_before(v, &g->node[e - 1])) return true;
-  }
+  if (!v->knows_shown) note_all_shown(v);
+  for (u32 s = 0; s < g->shows; s++)
+    if (n->version >= g->shown[s].first && n->version <= g->shown[s].last) return true;
   return false;
 }
 
@@ -52,7 +74,7 @@ bool is_awaited(const Visit *v, const Node *n) { return any_of_value(v, v->head-
 
 /* The first lane of a node that does not precede this access; LANES when all do. `by_observation`: one of
  * them only because its write was observed. */
-u32 unordered(const Visit *v, const Node *n, bool *by_observation) {
+u32 unordered(Visit *v, const Node *n, bool *by_observation) {
   *by_observation = false;
   if (n->block == v->w->cta->number && n->phase < phase_of(v->w->cta)) return LANES;
   for (u32 m = n->lanes; m; m &= m - 1)
@@ -61,7 +83,7 @@ u32 unordered(const Visit *v, const Node *n, bool *by_observation) {
 }
 
 /* The write, of those that a node hides, that conflicts with this access and does not precede it. */
-const Node *hidden_conflict(const Visit *v, const Node *n) {
+const Node *hidden_conflict(Visit *v, const Node *n) {
   const Ledger *g = ledger_of(v->w->worker);
   bool seen;
   for (u32 at = n->earlier; at; at = g->node[at - 1].next) {

@@ -79,9 +79,13 @@ typedef struct {
   Own *own; u32 owns;
 } Carried;
 
+/* The strong writes that an access observed, by their numbers: from `first` to `last`. */
+typedef struct { u32 first, last; } Shown;
+
 /* Of a launch that needs them; it runs on one thread. */
 typedef struct Ledger {
   Joins joins;
+  Shown *shown; u32 shows, show_room; /* what the accesses observed that precede the present one */
   Carried *carried; u32 values, value_room, value_free;
   u64 changes;
   struct Node *node; u32 nodes, node_room, node_free;

@@ -298,6 +298,7 @@ static void note_read(Visit *v) {
 static void visit(Visit *v) {
   Ledger *g = ledger_of(v->w->worker);
   Head *h = v->head;
+  v->knows_shown = false;
   if (v->access == READS) {
     if (h->writers) against(v, &h->writers);
     note_read(v);

@@ -199,6 +199,7 @@ void discard_values(Worker *k) {
     forget(k, &h);
   }
   free(g->carried);
+  free(g->shown);
   free(g->node);
 }
 

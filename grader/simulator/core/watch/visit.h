@@ -11,6 +11,7 @@ typedef struct {
   u32 at, size;
   u32 earlier;                       /* the writes that this one hides */
   bool reads, fails, race_reported, uninit_reported, loss_reported;
+  bool knows_shown;                  /* whether Ledger.shown is that of this visit of the granule */
 } Visit;
 
 enum { STRONG = VOLATILE | ACQUIRE | RELEASE | RELAXED };
@@ -72,8 +73,8 @@ static inline bool any_before(const Visit *v, const Node *n) {
 /* observed.c */
 bool is_overtaken(const Visit *v, const Node *n);
 bool is_awaited(const Visit *v, const Node *n);
-u32 unordered(const Visit *v, const Node *n, bool *by_observation);
-const Node *hidden_conflict(const Visit *v, const Node *n);
+u32 unordered(Visit *v, const Node *n, bool *by_observation);
+const Node *hidden_conflict(Visit *v, const Node *n);
 bool is_evidence(const Visit *v, const Node *n);
 void hide(Visit *v, u32 *link, u32 *shown);
 void keep_hidden(Visit *v, Node *n);
