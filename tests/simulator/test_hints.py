@@ -15,6 +15,7 @@ HINTS = {
     "timeout/lock_held_at_a_warp_barrier": "pass `mutex` on, as a lock is freed, before line 9",
     "orders/freed_while_another_reads": "Use the memory only before line 8 frees it.",
     "barrier/passed_by_after_a_break": "Line 8 leads past it: let all threads take that way",
+    "barrier/passed_by_before_a_break": "Line 10 leads past it: let all threads take that way",
     "timeout/flag_written_before": "`ready` is written in line 6, and no thread that remains",
     "race/compare_and_swap_read_plainly": "atomicCAS confirms the value that line 5 reads",
     "race/swap_retried_with_a_plain_read": "Go on with the value that atomicCAS returned",

@@ -50,19 +50,17 @@ _MISUSES = {
 """By the report's `extra`: what makes an instruction of a warp undefined, and the hint."""
 
 
-def barrier_finding(
-    r: Report, *, returned: bool = True, leaves: int = 0, op: str = "bar"
-) -> Finding:
+def barrier_finding(r: Report, *, returned: bool = True, past: int = 0, op: str = "bar") -> Finding:
     """The finding of threads that do not arrive at one barrier.
 
     Args:
         r: the report.
         returned: whether they may have returned before.
-        leaves: the line of a statement before it that leaves the loop or the round, or 0.
+        past: the line of a statement that leads past it in the loop around both, or 0.
         op: the opcode of the instruction.
     """
     if r.kind == c.EARLY_EXIT:
-        return _early_exit(r, returned=returned, leaves=leaves, op=op)
+        return _early_exit(r, returned=returned, past=past, op=op)
     if r.kind == c.WARP_MASK:
         return _divergence(
             f"a thread calls this with a member mask ({r.extra:#010x}) that does not include it",
@@ -98,7 +96,7 @@ def barrier_finding(
     return _at_two_places(r, other)
 
 
-def _early_exit(r: Report, *, returned: bool, leaves: int, op: str) -> Finding:
+def _early_exit(r: Report, *, returned: bool, past: int, op: str) -> Finding:
     """The finding of threads that a barrier, or a call by a warp, does not wait for."""
     if r.has(PASSED_BY) or not returned:
         what = "barrier" if op.startswith("bar") else "call"
@@ -106,9 +104,9 @@ def _early_exit(r: Report, *, returned: bool, leaves: int, op: str) -> Finding:
             f"reach this {what} less often than others" if r.extra else f"never reach this {what}"
         )
         fix = "Move it out of the branch or loop that only some threads enter."
-        if leaves and what == "barrier":
+        if past and what == "barrier":
             fix = (
-                f"Line {leaves} leads past it: let all threads take that way together, by a "
+                f"Line {past} leads past it: let all threads take that way together, by a "
                 "condition that is the same for all of them, such as the result of "
                 "__syncthreads_or(). If they do, move the barrier out of the branch or loop that "
                 "only some threads enter."
@@ -197,15 +195,19 @@ def syncs_grid(image: Image, pc: int) -> bool:
     return reads and (bool(image.instructions[pc].via) or is_copy(function))
 
 
-def leaves_before(r: Report, tree: Tree) -> int:
-    """The line of the last break or continue before a barrier in the loop around it; 0: none."""
-    found = 0
+def leads_past(r: Report, tree: Tree) -> int:
+    """The line of a statement that leads past a barrier in the loop around both, or 0.
+
+    That is a break, or a continue before the barrier: of several, the last one before it.
+    """
+    lines = []
     for node in [*tree.walk("break_statement"), *tree.walk("continue_statement")]:
         loop = next((a for a in node.ancestors if a.kind in _LEFT), None)
         around = loop is not None and loop.kind in _LOOPS and loop.line <= r.line <= loop.last_line
         guarded = around and any(a.kind == "if_statement" for a in node.ancestors)
-        found = max(found, node.line) if guarded and node.line <= r.line else found
-    return found
+        if guarded and (node.line <= r.line or node.kind == "break_statement"):
+            lines.append(node.line)
+    return max((n for n in lines if n <= r.line), default=min(lines, default=0))
 
 
 def may_have_returned(r: Report, kernel: str, tree: Tree) -> bool:

@@ -20,7 +20,7 @@ from grader.simulator.diagnose.barriers import (
     BARRIER_KINDS,
     barrier_finding,
     is_legal_ptx,
-    leaves_before,
+    leads_past,
     may_have_returned,
     syncs_grid,
 )
@@ -326,8 +326,8 @@ class Explainer:
             )
         elif r.kind in BARRIER_KINDS:
             kernel, tree = self.launch.kernel, self.code.variables.tree
-            returned, leaves = may_have_returned(r, kernel, tree), leaves_before(r, tree)
-            finding = barrier_finding(r, returned=returned, leaves=leaves, op=self._op(r.pc))
+            returned, past = may_have_returned(r, kernel, tree), leads_past(r, tree)
+            finding = barrier_finding(r, returned=returned, past=past, op=self._op(r.pc))
         else:
             called = self.code.calls.leading_to(r.pc2, self.code.lines) if r.line2 else ()
             placed = replace(r, line2=called[0].line if called else r.line2)
