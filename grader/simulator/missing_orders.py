@@ -1,8 +1,8 @@
 """Find which waits lack an acquire and which signals a release, by trying them.
 
 A race of threads that signal each other does not show which side is wrong. Runs in which strong
-loads acquire, or strong stores release, do: where such a run has the race no more, that is what is
-missing, and no hint says what was not tried.
+loads acquire, or strong stores release, do: where such a run has the race no more, nor one in which
+all warps run abreast, that is what is missing, and no hint says what was not tried.
 """
 
 from __future__ import annotations
@@ -33,6 +33,7 @@ from grader.simulator.diagnose.races import (
     SAME_INSTRUCTION,
     STALE_CACHE,
 )
+from grader.simulator.schedules import ABREAST
 
 MOST_STEPS = 1 << 19
 """The warp instructions of a run that is repeated."""
@@ -43,6 +44,9 @@ _HEADS = ("ld", "st", "atom", "red", "fence", "membar")
 _OTHER = BLOCK_SCOPE | IN_FLIGHT | MIXED_SIZE | NO_PROXY_FENCE | SAME_INSTRUCTION | STALE_CACHE
 
 
+Run = Callable[[Machine, int], Raw]
+
+
 class OrderTrials:
     """Runs of one kernel in which some of its waits acquire, and some of its signals release.
 
@@ -50,12 +54,10 @@ class OrderTrials:
         machine: the kernel.
         flow: where its values go.
         lines: by program counter, the line of the source.
-        run: runs a machine.
+        run: runs a machine in the order of the races, or in another one.
     """
 
-    def __init__(
-        self, machine: Machine, flow: Flow, lines: Sequence[int], run: Callable[[Machine], Raw]
-    ) -> None:
+    def __init__(self, machine: Machine, flow: Flow, lines: Sequence[int], run: Run) -> None:
         self.machine, self.flow, self.lines, self.run = machine, flow, lines, run
         self.pairs = set[Pair]()
 
@@ -75,7 +77,7 @@ class OrderTrials:
         insns = self.machine.arrays.insns.copy()
         rows = [row for pc in self._strong(*_HEADS) for row in self._rows[pc]]
         insns["flag"][rows] &= 0xFF ^ SCOPE_CTA
-        wide = self.run(copy(self.machine.with_code(insns, self.machine.arrays.blocks)))
+        wide = self.run(copy(self.machine.with_code(insns, self.machine.arrays.blocks)), 0)
         left = {frozenset(pair) for pair in _races(wide)} if wide.ended else set()
         ops = self.machine.image.ops
         own = (pc for pair in scoped for pc in pair if scope_of(ops[pc].split(".")))
@@ -104,11 +106,22 @@ class OrderTrials:
             for pair in left
             if (pair in by_signals or pair in acquiring) and (pair in by_waits or pair in releasing)
         }
-        remain = {
-            one: self._left(self._at(one.acquires, waits), self._at(one.releases, signals))
-            for one in set(found.values())
-        }
-        return {pair: one for pair, one in found.items() if pair not in remain[one]}
+        remain = {one: self._remain(one, waits, signals) for one in set(found.values())}
+        return {pair: one for pair, one in found.items() if frozenset(pair) not in remain[one]}
+
+    def _remain(
+        self, one: Missing, waits: Sequence[int], signals: Sequence[int]
+    ) -> set[frozenset[int]]:
+        """The races that remain with what is missing, in this order or where warps run abreast.
+
+        What some threads have done early in one order may order others by chance.
+        """
+        chosen = self._at(one.acquires, waits), self._at(one.releases, signals)
+        remain = self._left(*chosen)
+        if remain != self.pairs:
+            abreast = self.run(self._ordering(*chosen), ABREAST)
+            remain = remain | (_races(abreast) if abreast.ended else set())
+        return set(map(frozenset, remain))
 
     def _at(self, line: int, pcs: Sequence[int]) -> list[int]:
         return [pc for pc in pcs if self.lines[pc] == line]
@@ -139,7 +152,7 @@ class OrderTrials:
 
         All of them where it does not end: that shows nothing.
         """
-        raw = self.run(self._ordering(waits, signals))
+        raw = self.run(self._ordering(waits, signals), 0)
         return _races(raw) if raw.ended else self.pairs
 
     def _ordering(self, waits: Iterable[int], signals: Iterable[int]) -> Machine:

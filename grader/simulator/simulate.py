@@ -254,8 +254,9 @@ class _Simulation:
             return {}
         self.trials -= 1
 
-        def run(machine: Machine) -> Raw:
+        def run(machine: Machine, schedule: int) -> Raw:
             seconds = replace(limits, seconds=self.left().seconds, proof=False)
+            seconds = replace(seconds, schedule=schedule or limits.schedule)
             return machine.run(self.launch, seconds, count=False)
 
         code = explainer.code

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
+from grader.launch import Finding
+from grader.simulator.diagnose.mbarriers import with_first_hints
 from tests.simulator.test_watch import WATCH, trace
 
 HINTS = {
@@ -53,3 +57,13 @@ def test_second_of_two_waits_in_a_deadlock_does_not_repeat_the_hint() -> None:
     first, second = trace(WATCH / "mbarriers/empty_waited_for_first.cu").findings
     assert "wait for parity 1" in first.hint
     assert second.hint.startswith("Correct the wait for `empty` in line 25 first")
+
+
+def test_wait_that_follows_from_a_misused_mbarrier_has_its_hint() -> None:
+    wait = Finding("timeout", "error", "", variable="full", hint="Pass 64.", follows=1)
+    misused = Finding("barrier-divergence", "error", "", variable="full", hint="Arrive once.")
+    assert [f.hint for f in with_first_hints([wait, misused])] == ["Arrive once."] * 2
+    for other in (replace(misused, variable="empty"), replace(wait, follows=0)):
+        assert [f.hint for f in with_first_hints([replace(wait, follows=0), other])][
+            0
+        ] == "Pass 64."

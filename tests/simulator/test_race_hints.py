@@ -128,3 +128,9 @@ def test_race_of_a_block_scope_comes_before_what_it_leaves_unordered(name: str) 
     findings = trace(kernel(name)).findings
     assert [f.variable for f in findings[:2]] == ["flag", "data"]
     assert [f.follows > 0 for f in findings] == [False] + [True] * (len(findings) - 1)
+
+
+def test_fence_that_orders_a_race_by_chance_is_no_fix() -> None:
+    """One order has a block write after another reads: a fence behind its wait shows nothing."""
+    found = trace(WATCH / "race/partials_of_the_next_round.cu").findings
+    assert found and not any("A run with that does not" in f.hint for f in found), found

@@ -93,18 +93,20 @@ def mbarrier_finding(r: Report) -> Finding:
 
 
 def with_first_hints(findings: Sequence[Finding]) -> list[Finding]:
-    """Findings of which those of endless waits do not repeat or contradict an earlier hint."""
+    """Findings of which those of endless waits do not repeat or contradict another's hint."""
+    misused = {f.variable: f.hint for f in findings if f.kind == "barrier-divergence"}
     out = list[Finding]()
     for f in findings:
-        waits = f.kind == "timeout" and f.variable
-        for first in out if waits else ():
-            if first.kind == "barrier-divergence" and f.follows and first.variable == f.variable:
-                f = replace(f, hint=first.hint)
-            elif first.kind == "timeout" and first.hint == f.hint and first.variable != f.variable:
-                hint = (
-                    f"Correct the wait for `{first.variable}` in line {first.line} first: threads "
-                    "that wait there do not come to where others need them."
-                )
-                f = replace(f, hint=hint)
-        out.append(f)
+        waits = f.kind == "timeout" and bool(f.variable)
+        same = [x for x in out if x.hint == f.hint and x.variable not in ("", f.variable)]
+        if waits and f.follows and f.variable in misused:
+            out.append(replace(f, hint=misused[f.variable]))
+        elif waits and same and same[0].kind == "timeout":
+            hint = (
+                f"Correct the wait for `{same[0].variable}` in line {same[0].line} first: threads "
+                "that wait there do not come to where others need them."
+            )
+            out.append(replace(f, hint=hint))
+        else:
+            out.append(f)
     return out
