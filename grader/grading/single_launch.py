@@ -150,7 +150,8 @@ def run_launch(
     return LaunchResult(kernel.name, trace, save_outputs(trace, launch_file, out), program.seconds)
 
 
-_COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.S)
+_COMMENT = re.compile(r"//[^\n]*|/\*(?:.*?\*/|.*)", re.S)
+"""One that is not closed reaches to the end: looking on for its end from each `/*` is quadratic."""
 
 
 def allows_large_shared(text: str, kernel: str) -> bool:
