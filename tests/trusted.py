@@ -50,7 +50,7 @@ class Headers:
     def options(self, variant: str, text: str) -> list[str]:
         """What to compile a text with, if enough texts have the same headers."""
         headers = _beginning(text)
-        if self._uses[headers] < _FEWEST_USES:
+        if not headers or self._uses[headers] < _FEWEST_USES:
             return []
         key = f"{variant}\n{headers}"
         if key not in self._kept:
@@ -65,9 +65,11 @@ _headers = functools.cache(Headers)
 
 
 def _beginning(text: str) -> str:
-    """The headers that a text begins with."""
+    """The headers that a text begins with; none if a macro follows, which would belong to them."""
     found = _BEGINNING.match(text)
-    return "\n".join(re.findall("#.*", found[0])) if found else ""
+    if not found or text.startswith("#", found.end()):
+        return ""
+    return "\n".join(re.findall("#.*", found[0]))
 
 
 def _uses() -> Counter[str]:
