@@ -16,8 +16,15 @@ from dataclasses import replace
 from grader import dataclass
 from grader.compile.program import Subscript
 from grader.simulator.decode.blocks import COMPUTES
-from grader.simulator.decode.dataflow import LocalAccesses, has_local, maybe_undefined, targets
-from grader.simulator.decode.followed import Loads, may_hold, may_share, moving, moving_loads
+from grader.simulator.decode.dataflow import (
+    LocalAccesses,
+    copies_value,
+    has_local,
+    maybe_undefined,
+    sources,
+    targets,
+)
+from grader.simulator.decode.followed import Loads, may_share, moving_loads, passes_on
 from grader.simulator.decode.instructions import Insn, make_insn
 from grader.simulator.decode.lifetimes import Marks, without_value
 from grader.simulator.decode.memory import LOCAL, PARAM, base_of, space_of
@@ -165,6 +172,63 @@ def _computes(op: str, *, library: bool) -> bool:
     head, *parts = op.split(".")
     is_difference = library and head == "sub" and parts[-1][0] in "us"
     return (head in COMPUTES or head == "redux") and "cc" not in parts and not is_difference
+
+
+def held_in_part(f: Function, moving: frozenset[int]) -> set[str]:
+    """The registers that may be defined in part where that matters: they are moved or stored."""
+    names: set[str] = set()
+    for i in f.body:
+        if id(i) in moving:
+            names.update(targets(i), sources(i))
+        elif i.op.split(".")[0] == "st" and len(i.operands) == 2:
+            names.update(vector(i.operands[1]))
+    return names
+
+
+def moving(f: Function, in_memory: frozenset[str]) -> frozenset[int]:
+    """The instructions, by id, that copy shadows.
+
+    A mask copies those of values that come from memory. It uses any other register: there its
+    operand is a variable of its own.
+    """
+    names = may_hold(f, in_memory, frozenset(id(i) for i in f.body if passes_on(i)))
+    return frozenset(
+        id(i)
+        for i in f.body
+        if copies_value(i) or (passes_on(i) and not names.isdisjoint(sources(i)))
+    )
+
+
+def may_hold(f: Function, undefined: frozenset[str], moving: frozenset[int]) -> set[str]:
+    """The registers that may hold a value of the `undefined` ones, and these."""
+    moves = [(targets(i), sources(i)) for i in f.body if id(i) in moving]
+    names, before = set(undefined), 0
+    while len(names) != before:
+        before = len(names)
+        for to, given in moves:
+            if not names.isdisjoint(given):
+                names.update(name for name in to if name in f.registers)
+    return names
+
+
+def holders(
+    f: Function, undefined: frozenset[str], in_memory: frozenset[str], *, library: bool
+) -> tuple[frozenset[int], frozenset[int], dict[str, bool]]:
+    """What copies shadows, what computes them, and the registers that have one.
+
+    Args:
+        f: the function.
+        undefined: the registers that a path reads before any write.
+        in_memory: those with values from memory, or another function, that may have none.
+        library: whether a library's code stores values that may have none.
+
+    Returns the instructions by id, and the registers, each with whether it has the bits of lanes.
+    """
+    moves = moving(f, in_memory)
+    computes = computing(f, moves) if library else frozenset()
+    has_bits, undefined = held_in_part(f, moves), undefined | in_memory
+    names = may_hold(f, undefined & f.registers.keys(), moves | computes)
+    return moves, computes, {name: name in has_bits for name in sorted(names)}
 
 
 @dataclass(frozen=True)

@@ -98,7 +98,7 @@ class Loads(NamedTuple):
             and not used otherwise: they load a bit field with its neighbors, or are one of several
             loads that copy a struct or vector. Or it goes to a variable that has another value on
             another path, and may be discarded there: to a register, a place in the stack frame that
-            is stored twice, or what a pointer or reference leads to.
+            is stored twice, or what a pointer or reference leads to. Or only other blocks use it.
         copied: those that copy one integer, which may be a struct of bit fields. The memory must
             have been written; of a word that was written in part, only a use of the other bits is a
             mistake. A store may have left it without a value.
@@ -124,6 +124,9 @@ def moving_loads(f: Function) -> Loads:
     for key, i in _memory_accesses(f, "ld"):
         width = TYPE_BYTES.get(i.op.split(".")[-1], 0)
         users = list(_users(uses, vector(i.operands[0]), width))
+        if users and variables.uses_later(i, [u for u, _ in users]):
+            followed.add(id(i))
+            continue
         if any(_chooses(u, written) for u, is_store in users if not is_store):
             followed.add(id(i))
             continue
@@ -183,6 +186,20 @@ class _Variables:
         self.f = f
         self.stored = Counter(i.operands[0] for i in f.body if _is_in_frame(i))
         self.pointers: set[str] | None = None
+        self.blocks: dict[int, int] | None = None
+        self.shared: set[str] = set()
+
+    def uses_later(self, load: Instruction, users: list[Instruction]) -> bool:
+        """Whether a load from shared memory gives what only other basic blocks use, or none.
+
+        A tile that is filled in part may be loaded whole, and the value used behind a condition.
+        """
+        if self.blocks is None:
+            self.blocks, self.shared = _blocks_of(self.f), _shared_pointers(self.f)
+        if address_or_none(load.operands[1])[0] not in self.shared:
+            return False
+        own = self.blocks[id(load)]
+        return all(self.blocks[id(u)] != own or _copies_to_register(u) for u in users)
 
     def stored_twice(self, store: Instruction) -> bool:
         """Whether a store is to a place in the stack frame that another one stores to as well."""
@@ -199,6 +216,29 @@ class _Variables:
         if self.pointers is None:
             self.pointers = local_pointers(self.f, set())
         return address_or_none(store.operands[0])[0] in self.pointers
+
+
+def _copies_to_register(i: Instruction) -> bool:
+    return i.op.startswith("mov.") and not i.operands[0].startswith("{")
+
+
+def _blocks_of(f: Function) -> dict[int, int]:
+    """By id, the number of the basic block of each instruction."""
+    starts, block, out = set(f.labels.values()), 0, dict[int, int]()
+    for at, i in enumerate(f.body):
+        block += at in starts
+        out[id(i)] = block
+        block += i.op.split(".")[0] in BRANCHES
+    return out
+
+
+def _shared_pointers(f: Function) -> set[str]:
+    """The registers with addresses that are computed from those of shared variables."""
+    found = {x for i in f.body if i.op.startswith("cvta.shared") for x in targets(i)}
+    for i in f.body if found else ():
+        if i.op.split(".")[0] in ("add", "mov") and not found.isdisjoint(sources(i)):
+            found.update(targets(i))
+    return found
 
 
 def _is_in_frame(i: Instruction) -> bool:
@@ -354,40 +394,3 @@ def using_stores(f: Function) -> frozenset[int]:
 def _width_limited_to(i: Instruction) -> int:
     """The bytes to which an instruction limits a bool, char or short; 0 for any other one."""
     return WHOLE.get(i.operands[-1], 0) if i.op.startswith("and.") else 0
-
-
-def held_in_part(f: Function, moving: frozenset[int]) -> set[str]:
-    """The registers that may be defined in part where that matters: they are moved or stored."""
-    names: set[str] = set()
-    for i in f.body:
-        if id(i) in moving:
-            names.update(targets(i), sources(i))
-        elif i.op.split(".")[0] == "st" and len(i.operands) == 2:
-            names.update(vector(i.operands[1]))
-    return names
-
-
-def moving(f: Function, in_memory: frozenset[str]) -> frozenset[int]:
-    """The instructions, by id, that copy shadows.
-
-    A mask copies those of values that come from memory. It uses any other register: there its
-    operand is a variable of its own.
-    """
-    names = may_hold(f, in_memory, frozenset(id(i) for i in f.body if passes_on(i)))
-    return frozenset(
-        id(i)
-        for i in f.body
-        if copies_value(i) or (passes_on(i) and not names.isdisjoint(sources(i)))
-    )
-
-
-def may_hold(f: Function, undefined: frozenset[str], moving: frozenset[int]) -> set[str]:
-    """The registers that may hold a value of the `undefined` ones, and these."""
-    moves = [(targets(i), sources(i)) for i in f.body if id(i) in moving]
-    names, before = set(undefined), 0
-    while len(names) != before:
-        before = len(names)
-        for to, given in moves:
-            if not names.isdisjoint(given):
-                names.update(name for name in to if name in f.registers)
-    return names

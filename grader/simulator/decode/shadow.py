@@ -20,7 +20,7 @@ import re
 from collections.abc import Iterator, Mapping
 
 from grader.simulator.decode.control_flow import MATRIX, SHUFFLES
-from grader.simulator.decode.crossings import Use, computed, computing, is_stored, stored_values
+from grader.simulator.decode.crossings import Use, computed, holders, is_stored, stored_values
 from grader.simulator.decode.dataflow import (
     LocalAccesses,
     Piece,
@@ -34,11 +34,8 @@ from grader.simulator.decode.dataflow import (
 from grader.simulator.decode.followed import (
     TABLES,
     copy_groups,
-    held_in_part,
     mark_followed,
     masks_bits,
-    may_hold,
-    moving,
     using_stores,
 )
 from grader.simulator.decode.instructions import Insn, make_insn, types_of
@@ -129,15 +126,11 @@ class Shadows:
         self.handed, self.own = handed, library_registers(f)
         loads = self.from_memory | handed
         in_memory |= {n for i in f.body if id(i) in loads for n in targets(i)}
-        self.moves = moving(f, in_memory)
         self.true = o.source("1", 0)
         self.at, self.number = dict[str, int](), dict[str, int]()
-        undefined |= in_memory
-        has_bits = held_in_part(f, self.moves)
-        self.computing = computing(f, self.moves) if use.library else frozenset()
-        passing = self.moves | self.computing
-        for name in sorted(may_hold(f, undefined & f.registers.keys(), passing)):
-            self.at[name] = self.allocate(bits=name in has_bits)
+        self.moves, self.computing, names = holders(f, undefined, in_memory, library=use.library)
+        for name, has_bits in names.items():
+            self.at[name] = self.allocate(bits=has_bits)
             self.number[name] = len(shadowed)
             shadowed.append(f.registers[name])
         self.scratch, self.own_variables = self.allocate(bits=False), use.numbered_in(f)

@@ -1,0 +1,12 @@
+// launch: {"kernel": "k", "grid": [1, 1, 1], "block": [64, 1, 1], "shared": 0, "args": [["float32", 64], ["float32", 64, "out"], 40]}
+// expect: uninitialized-read error line 10 variable s
+__device__ __noinline__ float twice(float x) { return x + x; }
+extern "C" __global__ void k(const float *in, float *out, int n) {
+  __shared__ float s[64];
+  int t = threadIdx.x;
+  out[t] = 1;
+  if (t < n) s[t] = in[t];
+  __syncthreads();
+  float v = s[t];
+  if (t) out[t] = twice(v);
+}

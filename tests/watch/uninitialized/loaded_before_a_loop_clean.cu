@@ -1,0 +1,11 @@
+// launch: {"kernel": "k", "grid": [1, 1, 1], "block": [64, 1, 1], "shared": 0, "args": [["float32", 64], ["float32", 64, "out"], 40]}
+// expect: clean
+extern "C" __global__ void k(const float *in, float *out, int n) {
+  __shared__ float s[64];
+  int t = threadIdx.x;
+  out[t] = 0;
+  if (t < n) s[t] = in[t];
+  __syncthreads();
+  float v = s[t];
+  for (int i = 0; i < n - t; i++) out[t] += v;
+}
