@@ -125,7 +125,7 @@ LOG_READERS: dict[str, Reader] = {
     "compile/diagnostics.py:subscripts": lambda text: diagnostics.subscripts(text, "a.cu"),
     "compile/diagnostics.py:missing_header": diagnostics.missing_header,
     "compile/diagnostics.py:machine_failure": diagnostics.machine_failure,
-    "compile/nvrtc.py:only_unmarked": lambda text: nvrtc.only_unmarked(text, "a.cu"),
+    "compile/nvrtc.py:without_unmarked": lambda text: nvrtc.without_unmarked(text, "a.cu", text),
     "compile/nvrtc.py:_short": nvrtc._short,
     "compile/nvrtc.py:without_rejected": lambda t: nvrtc.without_rejected(b"", b"", t, "a.cu"),
     "gpu/tools.py:read_findings": lambda text: list(tools.read_findings("memcheck", text)),

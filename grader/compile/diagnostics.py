@@ -364,6 +364,8 @@ def _explained(message: str, character: str) -> tuple[str, str]:
             "texture references are not part of CUDA since version 12",
             "read the array in global memory, through a const pointer with __restrict__",
         )
+    if "annotation on lambda" in message:
+        return message, "delete the annotation: a lambda has the execution space of its function"
     if call := _AMBIGUOUS.match(message):
         return message, (
             f"pass a float, such as {call[1]}((float)x); for integers, a / b rounds down and "

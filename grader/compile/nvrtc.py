@@ -73,6 +73,8 @@ HOST_DATA = "host variables are not allowed in JIT mode"
 """What the compiler says about a global variable without a memory space."""
 HOST_FUNCTION = "host functions are not allowed in JIT mode"
 """What the compiler says about a function without an execution space."""
+_ERROR = ": error: "
+_DIAGNOSTIC = re.compile(r"[^ \t\n(][^\n(]*+(?:\((\d{1,9})\))?: (?:error|warning|remark)\b")
 _HOST_LAMBDA = "for the lambda closure class members was inferred to be __host__"
 _AS_DEVICE = "--device-as-default-execution-space"
 _FILE = re.compile(r'^([ \t]*\.file[ \t]+\d+ ")[^"\n]*/([^"/\n]+")', re.MULTILINE)
@@ -229,7 +231,8 @@ def compile_variants(request: Any, arrays: Any) -> tuple[Any, dict[str, Any]]:
 
     The compiler refuses host variables. Where it refuses nothing else, the source is compiled with
     them as device variables: kernels that use none of them are right. So it is with constexpr
-    functions, lambdas and a toolkit's functions without an execution space (`only_unmarked`).
+    functions, lambdas and a toolkit's functions without an execution space (`without_unmarked`),
+    which are no errors beside others either.
 
     Args:
         request: "source", its "file", what the variant "debug" is compiled of in "debug_source",
@@ -246,7 +249,9 @@ def compile_variants(request: Any, arrays: Any) -> tuple[Any, dict[str, Any]]:
     variants, host_data = _until_failure(nvrtc, request, []), ""
     failed = list(variants.values())[-1]
     log, has_data = failed["log"], HOST_DATA in failed["log"]
-    if failed["code"] == COMPILATION and (has_data or only_unmarked(log, request["file"])):
+    rest = without_unmarked(log, request["file"], request["source"])
+    failed["log"] = rest if _ERROR in rest else log
+    if failed["code"] == COMPILATION and (has_data or (_ERROR in log and _ERROR not in rest)):
         others = _until_failure(nvrtc, request, [_AS_DEVICE])
         if all(v["code"] == SUCCESS for v in others.values()):
             variants, host_data = others, log if has_data else ""
@@ -254,24 +259,25 @@ def compile_variants(request: Any, arrays: Any) -> tuple[Any, dict[str, Any]]:
     return {"variants": variants, "names": names, "host_data": host_data}, {}
 
 
-def only_unmarked(log: str, file: str) -> bool:
-    """Whether all errors of a log are about what needs no execution space of its own.
+def without_unmarked(log: str, file: str, text: str = "") -> str:
+    """Return a log without the errors about what needs no execution space of its own.
 
     That is a constexpr function, which other compilers of CUDA C++ evaluate for constants, a
     lambda, which has the space of the function around it, and a function of a header, which is not
-    in `file`: the toolkit's headers also serve host code.
+    in `file`, whose text tells what is above a line: the toolkit's headers also serve host code.
     """
-    lines, errors = log.split("\n"), 0
+    lines, rows, kept, is_exempt = log.split("\n"), text.split("\n"), [], False
     for number, line in enumerate(lines):
-        if ": error: " not in line:
-            continue
-        errors += 1
-        source, caret = (*lines[number + 1 : number + 3], "", "")[:2]
-        is_lambda = source[: len(caret) - 1].rstrip().endswith("]")
-        is_exempt = is_lambda or bool(_CONSTANT.search(source)) or not line.startswith(f"{file}(")
-        if not (_HOST_LAMBDA in line or (HOST_FUNCTION in line and is_exempt)):
-            return False
-    return errors > 0
+        if head := _DIAGNOSTIC.match(line):
+            source, caret = (*lines[number + 1 : number + 3], "", "")[:2]
+            is_lambda = source[: len(caret) - 1].rstrip().endswith("]")
+            at = int(head[1] or 0) - 2
+            above = rows[at] if 0 <= at < len(rows) else ""
+            source = source if above.rstrip().endswith((";", "{", "}")) else above + source
+            unmarked = is_lambda or _CONSTANT.search(source) or not line.startswith(f"{file}(")
+            is_exempt = _HOST_LAMBDA in line or (HOST_FUNCTION in line and bool(unmarked))
+        kept += [] if is_exempt else [line]
+    return "\n".join(kept)
 
 
 def _until_failure(nvrtc: Nvrtc, request: Any, more: list[str]) -> dict[str, dict[str, Any]]:

@@ -52,7 +52,7 @@ from grader.labs.model import KernelSpec
 from grader.launch import Finding
 from grader.sandbox.call import Limits, SandboxFailure, run_sandboxed
 
-FORMAT = 9
+FORMAT = 10
 """Version of the cache's entries: increase it when the child returns something else, as it does
 where it is given another text for the debug build."""
 
