@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from grader.launch import Finding
+from grader.simulator.diagnose.library_calls import in_library
 from grader.simulator.diagnose.mbarriers import with_first_hints
 from tests.simulator.test_watch import WATCH, trace
 
@@ -67,3 +68,19 @@ def test_wait_that_follows_from_a_misused_mbarrier_has_its_hint() -> None:
         assert [f.hint for f in with_first_hints([replace(wait, follows=0), other])][
             0
         ] == "Pass 64."
+
+
+CALLS = [
+    ("uninitialized_copy_single", "Sort(s).Sort(v);", "the library function `Sort`"),
+    ("block_scan.cuh", "Scan(u.sc).InclusiveSum(v);", "the library function `InclusiveSum`"),
+    ("reduce_impl", "s = cg::reduce(w, v, cg::plus<int>());", "the library function `reduce`"),
+    ("move", "bar.wait(cuda::std::move(token));", "the library function `move`"),
+    ("mma_sync", "wmma::mma_sync(f, a, b, f);", "the library function `mma_sync`"),
+    ("block_load.cuh", "LOAD(x, k);", "the header block_load.cuh"),
+]
+
+
+@pytest.mark.parametrize(("via", "line", "named"), CALLS)
+def test_a_finding_names_the_function_that_the_line_calls(via: str, line: str, named: str) -> None:
+    assert in_library("a race", via, line) == f"a race, in {named}"
+    assert in_library("a race", "", line) == "a race"

@@ -44,7 +44,11 @@ from grader.simulator.diagnose.copies import (
     without_proxy_fence,
 )
 from grader.simulator.diagnose.kernel_code import kernel_code, signed_parameter_hint, tile_size_hint
-from grader.simulator.diagnose.library_calls import LIBRARY_FINDINGS, with_library_hint
+from grader.simulator.diagnose.library_calls import (
+    LIBRARY_FINDINGS,
+    in_library,
+    with_library_hint,
+)
 from grader.simulator.diagnose.mbarriers import (
     has_small_count,
     mbarrier_finding,
@@ -53,7 +57,6 @@ from grader.simulator.diagnose.mbarriers import (
 )
 from grader.simulator.diagnose.merging import fold
 from grader.simulator.diagnose.messages import (
-    in_library,
     lost_update_finding,
     memory_finding,
     old_value_finding,
@@ -343,7 +346,7 @@ class Explainer:
         via = "" if r.kind == c.OLD_VALUE or has_small_count(r) else via
         return replace(
             finding,
-            message=in_library(finding.message, via),
+            message=in_library(finding.message, via, self._text(r.line)),
             file=self.file,
             line=r.line,
             text=self._text(r.line),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
@@ -16,6 +17,9 @@ _LETTERS = {1: "`%d`, `%u` or `%c`", 2: "`%lld`, `%llu`, `%p` or `%s`", 3: "`%f`
 """By what an argument is: its name, and the conversions that read it."""
 _STORAGE = "TempStorage"
 """The memory that the threads of a call of CUB share."""
+_CALLED = re.compile(r"(?:\.|->|::)\s*(\w+)\s*(?:<[^;()<>]*>)?\s*\(|[()]")
+MAX_CALL_TEXT = 400
+"""The characters of a line that are searched for the function that it calls."""
 
 
 def with_library_hint(
@@ -54,6 +58,33 @@ def with_library_hint(
     else:
         return finding
     return replace(finding, hint=hint)
+
+
+def in_library(message: str, via: str, line: str) -> str:
+    """A message with the library's function that a line calls, or else the header of the code.
+
+    Args:
+        message: the message.
+        via: the library's function or header that the code was reached through; empty for own code.
+        line: the line of the source. A function that it does not name is one inside of its call.
+    """
+    if not via:
+        return message
+    via = via.strip("_").removesuffix("_base") if via.endswith("_base") else via
+    if not re.search(rf"\b{re.escape(via)}\b", line):
+        via = _called(line) or via
+    return f"{message}, in {f'the header {via}' if '.' in via else f'the library function `{via}`'}"
+
+
+def _called(line: str) -> str:
+    """The last function of a class or namespace that a line calls outside of other calls."""
+    depth, calls = 0, list[tuple[int, str]]()
+    for match in _CALLED.finditer(line[:MAX_CALL_TEXT]):
+        if match[1] is not None:
+            calls.append((depth, match[1]))
+        depth += -1 if match[0] == ")" else 1
+    least = min((at for at, _ in calls), default=0)
+    return [name for at, name in calls if at == least][-1] if calls else ""
 
 
 def misprint_finding(r: Report) -> Finding:

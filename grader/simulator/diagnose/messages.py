@@ -368,11 +368,3 @@ def _unknown_memory(r: Report, own: str) -> tuple[str, str]:
 
 def _plural(n: int, word: str) -> str:
     return f"{n} {word}{'' if n == 1 else 's'}"
-
-
-def in_library(message: str, via: str) -> str:
-    """A message with the library's function or header that `via` names; empty for own code."""
-    if not via:
-        return message
-    via = via.strip("_").removesuffix("_base") if via.endswith("_base") else via
-    return f"{message}, in {f'the header {via}' if '.' in via else f'the library function `{via}`'}"
