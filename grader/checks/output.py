@@ -140,10 +140,10 @@ def _message_tail(m: Mismatch, cause: Cause | None) -> str:
 def _default_fix(missing: int) -> str:
     if missing:
         return (
-            "let a thread store every element, and set all members of what it stores: check the "
-            "index and the guard"
+            "Let a thread store every element, and set all members of what it stores. Check the "
+            "index and the guard."
         )
-    return "compute one of these elements by hand and follow its thread through the kernel"
+    return "Compute one of these elements by hand, and follow its thread through the kernel."
 
 
 def store_line(run: CaseRun, program: Program) -> int:
