@@ -40,6 +40,7 @@ _CONDITIONS: Mapping[str, str] = {
     "if_statement": "if", "for_statement": "for", "for_range_loop": "for",
     "while_statement": "while", "switch_statement": "switch",
 }  # fmt: skip
+_CASTS = ("reinterpret_cast", "static_cast", "const_cast")
 _NOT_ARRAYS = ("parameter_declaration", "optional_parameter_declaration", "array_declarator")
 CONSTANTS = ("true", "false", "0", "1")
 """The conditions that decide nothing."""
@@ -236,7 +237,10 @@ def _set_name(node: Node) -> Node | None:
     for _ in range(MAX_DEPTH):
         if inner is None or inner.kind.endswith("identifier") or inner.kind == "field_expression":
             break
-        inner = inner.part("declarator") or inner.part("argument") or inner.part("value")
+        if inner.kind == "call_expression" and not inner.text.startswith(_CASTS):
+            return None
+        parts = (inner.part(n) for n in ("declarator", "argument", "value", "arguments", "left"))
+        inner = next((part for part in parts if part is not None), next(iter(inner.named), None))
     return inner if inner is not None and inner.kind in _NAMES else None
 
 

@@ -9,7 +9,7 @@ are searched for in the whole head, because the grammar does not know all of CUD
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Iterator
+from collections.abc import Container, Iterator, Sequence
 from dataclasses import field, replace
 
 from grader import dataclass
@@ -282,3 +282,24 @@ def _without(node: Node, skipped: list[tuple[int, int]]) -> str:
 def _spaced(text: str) -> str:
     """One space between words, none before a star."""
     return re.sub(r" ?([*&]) ?", r"\1", " ".join(text.split())).strip()
+
+
+def lines_across_calls(tree: Tree, own: Sequence[Function], lines: set[int]) -> set[int]:
+    """Return the lines of functions that lines call, and the lines that call the lines' functions.
+
+    A call of a lambda is one of the lambda's lines.
+    """
+    rows = tree.data.decode(errors="replace").split("\n")
+    found: set[int] = set()
+    for function in own:
+        inside = {*range(function.first_line, function.last_line + 1)}
+        name = re.compile(rf"\b{re.escape(function.name)}\s*\(")
+        calls = {k for k, row in enumerate(rows, 1) if k not in inside and name.search(row)}
+        found |= inside if calls & lines else set()
+        found |= calls if inside & lines else set()
+    for node in tree.walk("lambda_expression"):
+        above = next((n for n in node.ancestors if n.kind == "init_declarator"), None)
+        if above is not None and node.line in lines:
+            name = re.compile(rf"\b{re.escape(above.field('declarator').text)}\s*\(")
+            found |= {k for k, row in enumerate(rows, 1) if name.search(row)}
+    return found

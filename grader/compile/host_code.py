@@ -324,7 +324,7 @@ class Selection:
                 yield from self._instances(item, tuple(of for of, _ in declared[item.name]))
 
     def _instances(self, item: Item, types: tuple[str, ...]) -> Iterator[str]:
-        from grader.compile.templates import deduced_types, substituted, template_parameters
+        from grader.compile.signature import deduced_types, substituted, template_parameters
 
         names = template_parameters(item)
         alone = self._wanted[0] if len(self._wanted) == 1 else None

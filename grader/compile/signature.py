@@ -2,7 +2,7 @@
 
 A kernel is compared by name and by count and types of its parameters; a variable, which the grader
 sets before each launch, by name and size. Where no kernel has the name, the only one with the right
-parameters is taken.
+parameters is taken. The lab's arguments also give the parameters of a template their types.
 """
 
 from __future__ import annotations
@@ -17,12 +17,15 @@ import numpy as np
 from grader.compile.diagnostics import student_fault
 from grader.compile.entries import variable_bytes
 from grader.compile.functions import declarations, function_line
+from grader.compile.items import Item, is_name
 from grader.compile.preprocessor import code
 from grader.compile.program import Kernel, Parameter, Program
 from grader.compile.syntax import parse
 from grader.faults import StudentFault, closest_match, pluralize
 from grader.labs.model import ArgumentSpec, KernelSpec
 from grader.launch import Finding
+
+_WORD = re.compile(r"[A-Za-z_]\w*")
 
 _SPELLINGS: Mapping[str, str] = {
     "unsigned": "unsigned int",
@@ -340,3 +343,36 @@ def _first_line(source: str, name: str) -> int:
 
 def _extents(shape: tuple[int, ...]) -> str:
     return "".join(f"[{extent}]" for extent in shape)
+
+
+def template_parameters(item: Item) -> list[str]:
+    """Return the names of a template's parameters."""
+    names, depth, word, defaulted = [], 0, "", False
+    for token, _ in item.head[1:]:
+        depth += (token == "<") - (token == ">")
+        if token in (",", ">", "=") and depth <= 1 and not defaulted and is_name(word):
+            names.append(word)
+        defaulted = token == "=" or (defaulted and token != ",")
+        if depth == 0:
+            break
+        word = token
+    return names
+
+
+def deduced_types(
+    names: Sequence[str], types: tuple[str, ...], spec: KernelSpec | None
+) -> dict[str, str]:
+    """Return the types that the lab's arguments give to a template's parameters."""
+    found: dict[str, str] = {}
+    if spec is None or len(spec.parameters) != len(types):
+        return found
+    for own, (required, _) in zip(types, spec.parameters, strict=True):
+        base = re.sub(r"\bconst\b|[*&\s]", " ", own).strip()
+        if base in names:
+            found.setdefault(base, re.sub(r"\bconst\b|[*&]", " ", required).strip())
+    return found
+
+
+def substituted(type_: str, values: Mapping[str, str]) -> str:
+    """Return a type with the values of the parameters in it."""
+    return _WORD.sub(lambda word: values.get(word[0], word[0]), type_)

@@ -1,7 +1,7 @@
 """Candidate edits of a submission's source: what one is, and what it needs to know of the source.
 
-Each edit is the inverse of a mistake that students make. `statement_edits`, `value_edits` and
-`name_edits` offer them, and `evidence` ranks them. `is_degenerate` recognizes an edit that nobody
+Each edit is the inverse of a mistake that students make. The modules whose names end in `_edits`
+offer them, and `evidence` ranks them. `is_degenerate` recognizes an edit that nobody
 means, such as `x * 1` for `x + 1`: it may be right, and still teaches nothing.
 """
 
@@ -354,7 +354,7 @@ def _is_idle(node: Node, sign: str, left: Node, right: Node) -> bool:
     if a in firsts or b in seconds or (sign in _SAME_OPERANDS and a == b):
         return True
     if sign in ("+", "-"):  # one number for two: `n` for `(n + 1) - 1`
-        return sum(term.text in ("1", "2") for term in _operands(node, "+-")) > 1
+        return sum(term.text in ("0", "1", "2") for term in _operands(node, "+-")) > 1
     if sign in ("&&", "||"):
         return _compares_twice(node)
     if sign in _COMPARISONS:

@@ -31,6 +31,7 @@ from grader.compile.functions import (
     empty_bodies,
     functions,
     indices_of,
+    lines_across_calls,
     nodes_of,
     parameters,
     thread_names,
@@ -239,6 +240,7 @@ class Evidence:
         spans: The first and last line of each hazard.
         clues: Facts of the source.
         proven: The line where a change of the PTX repairs the output, if it is the only one.
+        names: The variables that errors name.
     """
 
     kinds: frozenset[str]
@@ -247,6 +249,7 @@ class Evidence:
     spans: tuple[tuple[int, int], ...] = ()
     clues: tuple[Clue, ...] = ()
     proven: int = 0
+    names: frozenset[str] = frozenset()
 
     @property
     def is_wrong(self) -> bool:
@@ -272,13 +275,19 @@ def read_evidence(
     rings = [around - {0}]
     while len(rings) < RINGS:
         lines = {origin.line for line in rings[-1] for origin in flow.reaching(line)}
-        rings.append(lines - {0}.union(*rings))
+        rings.append((lines | _calls_across(source, rings[-1])) - {0}.union(*rings))
     races = [pair for pair, f in zip(both, errors, strict=True) if f.kind == "race"]
     spans = tuple(span for pair in races for span in flow.ordering(*pair))
     return Evidence(
         frozenset(f.kind for f in errors), frozenset(near - {0}),
         tuple(map(frozenset, rings)), spans, tuple(clues), proven,
+        frozenset(f.variable for f in errors if f.kind == UNSTORED),
     )  # fmt: skip
+
+
+def _calls_across(source: Source, lines: set[int]) -> set[int]:
+    """Return the lines of functions that these lines call, and those that call the lines' ones."""
+    return lines_across_calls(source.tree, [kernel.function for kernel in source.kernels], lines)
 
 
 def _conditions_of_stores(source: Source, names: set[str]) -> set[int]:
@@ -303,24 +312,6 @@ def _counts_of(source: Source, lines: set[int]) -> set[int]:
             if counted is not None and counted.text in names:
                 heads = (a for a in update.ancestors if a.kind in _CONDITIONAL)
                 found |= {update.line, *(head.line for head in heads)}
-    return found
-
-
-def _calls_across(source: Source, lines: set[int]) -> set[int]:
-    """Return the lines of functions that these lines call, and those that call the lines' ones."""
-    rows = source.text.splitlines()
-    found: set[int] = set()
-    for kernel in source.kernels:
-        own = {*range(kernel.function.first_line, kernel.function.last_line + 1)}
-        name = re.compile(rf"\b{re.escape(kernel.function.name)}\s*\(")
-        calls = {k for k, row in enumerate(rows, 1) if k not in own and name.search(row)}
-        found |= own if calls & lines else set()
-        found |= calls if own & lines else set()
-    for node in source.tree.walk("lambda_expression"):
-        above = enclosing(node, "init_declarator")
-        if above is not None and node.line in lines:
-            name = re.compile(rf"\b{re.escape(above.field('declarator').text)}\s*\(")
-            found |= {k for k, row in enumerate(rows, 1) if name.search(row)}
     return found
 
 
@@ -372,7 +363,8 @@ def _rank(edit: Edit, evidence: Evidence) -> int:
     cost = 0 if _orders_every_race(edit, evidence) else edit.cost
     small = cost <= 0 or edit.kind in GENERIC  # as the change of the PTX is
     rank = 3 * cost + _prior(edit, evidence) - PROVEN * (small and edit.line == evidence.proven)
-    if edit.line in evidence.near or any(a <= edit.line <= b for a, b in evidence.spans):
+    is_near = edit.line in evidence.near or (edit.name and edit.name in evidence.names)
+    if is_near or any(a <= edit.line <= b for a, b in evidence.spans):
         return rank
     rings = (ring for ring, lines in enumerate(evidence.around, start=1) if edit.line in lines)
     return rank + next(rings, FAR)

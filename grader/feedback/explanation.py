@@ -72,10 +72,7 @@ def _with_fix(
     options: RunOptions,
 ) -> Explanation:
     """Add the confirmed fix, if there is one. Raises MachineFault."""
-    from grader.feedback.index_edits import EDITORS as INDEX_EDITORS
-    from grader.feedback.name_edits import EDITORS as NAME_EDITORS
-    from grader.feedback.statement_edits import EDITORS as STATEMENT_EDITORS
-    from grader.feedback.value_edits import EDITORS as VALUE_EDITORS
+    from grader.feedback import idiom_edits, index_edits, name_edits, statement_edits, value_edits
     from grader.simulator.ptx.model import function_name
 
     search = FixSearch(public, checks, results, replace(options, on="sim"))
@@ -84,7 +81,8 @@ def _with_fix(
     graded = function_name(own.symbol) if own is not None else ""
     source = read_source(public.program.source, public.lab, graded)
     lines = {line for found in public.localization.lines.values() for line in found}
-    editors = (*STATEMENT_EDITORS, *NAME_EDITORS, *INDEX_EDITORS, *VALUE_EDITORS)
+    modules = (statement_edits, name_edits, index_edits, value_edits, idiom_edits)
+    editors = [editor for module in modules for editor in module.EDITORS]
     seen = read_evidence(errors, lines, known.clues, source)
     ranked = list_edits(source, seen, editors, MAX_TRIALS)
     found = search.fix(source, ranked, seen)

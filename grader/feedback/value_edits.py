@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from itertools import combinations
 
 from grader.compile.functions import empty_bodies
 from grader.compile.syntax import Node
@@ -19,7 +18,6 @@ from grader.feedback.edits import (
     Source,
     enclosing,
     replaced,
-    statement_of,
 )
 
 COMPARISONS: Mapping[str, tuple[str, ...]] = {
@@ -42,9 +40,6 @@ MIN_POWER, MIN_SIZE = 16, 8
 """The smallest powers of two that a number, and a macro, beside it is probably meant to be."""
 
 STEPS = ("1", "2", "-1")
-
-MAX_TERMS = 8
-"""The terms of one statement of which two change their signs."""
 
 MAX_NAMES = 12
 """The numbers and sizes that are tried in place of a number."""
@@ -172,22 +167,6 @@ def operand_edits(source: Source) -> Iterator[Edit]:
                 yield Edit("wrong-expression", node.line, changes, cost)
 
 
-def signs_edits(source: Source) -> Iterator[Edit]:
-    """The signs of two terms of one statement turned: `x + dx, y + dy` for `x - dx, y - dy`."""
-    for kernel in source.kernels:
-        terms: dict[tuple[int, str], list[Node]] = {}
-        for node in kernel.walk("binary_expression"):
-            sign, statement = node.field("operator"), statement_of(node)
-            is_term = node.field("right").kind in ("identifier", "field_expression")
-            if sign.text in ("+", "-") and statement is not None and is_term:
-                terms.setdefault((statement.start, sign.text), []).append(sign)
-        for (_, sign_text), signs in terms.items():
-            other = "-" if sign_text == "+" else "+"
-            for one, two in combinations(signs[:MAX_TERMS], 2):
-                changes = replaced(one, other), replaced(two, other)
-                yield Edit("wrong-operator", one.line, changes, int(sign_text == "+"))
-
-
 def number_edits(source: Source) -> Iterator[Edit]:
     """Another number: one more or less, twice or half of it, another number or size."""
     others = _numbers(source)
@@ -248,6 +227,8 @@ def _near(value: int, others: tuple[str, ...], sizes: object) -> list[str]:
 def assignment_edits(source: Source) -> Iterator[Edit]:
     """`+=` for `=`, `=` for `+=`, another operator; a step of a loop."""
     for kernel in source.kernels:
+        declared = (part for node in kernel.walk("declaration") for part in node.named)
+        unset = {part.text for part in declared if part.kind == "identifier"}
         for node in kernel.walk("assignment_expression"):
             sign, left = node.field("operator"), node.field("left")
             right = node.field("right")
@@ -259,8 +240,9 @@ def assignment_edits(source: Source) -> Iterator[Edit]:
             if sign.text in ("+=", "-=", "*=", "/="):
                 for other in ("=", "+=", "-=", "*=", "/="):
                     kind = "wrong-accumulation" if other == "=" else "wrong-operator"
+                    cost = int(other == "=" and left.text in unset)  # the declaration is at fault
                     if other != sign.text:
-                        yield Edit(kind, node.line, (replaced(sign, other),), 0, left.text)
+                        yield Edit(kind, node.line, (replaced(sign, other),), cost, left.text)
         for node in kernel.walk("update_expression"):
             target = node.part("argument")
             for step in EXTENTS if target is not None else ():

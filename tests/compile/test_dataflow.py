@@ -119,3 +119,19 @@ def test_an_unwritten_array_has_the_origins_of_its_writes() -> None:
     writes = {("k", 12), ("for", 12)}
     assert writes <= {(o.name, o.line) for o in flow.reaching(17, "As")}
     assert not writes & {(o.name, o.line) for o in flow.reaching(17)}
+
+
+@pytest.mark.parametrize(
+    ("store", "sets"),
+    [
+        ("reinterpret_cast<float4*>(&s[i])[0]", True),
+        ("*reinterpret_cast<float4*>(s + i)", True),
+        ("((float4*)s)[i]", True),
+        ("*(float4*)&s[i]", True),
+        ("at(s, i)", False),
+        ("at(s)[0]", False),
+    ],
+)
+def test_a_store_through_a_cast_sets_its_array(store: str, sets: bool) -> None:
+    text = f"void f(int i, float4 x) {{\n  __shared__ float s[64];\n  {store} = x;\n  g(s[i]);\n}}"
+    assert (3 in {o.line for o in read_dataflow(text).reaching(4)}) == sets

@@ -15,6 +15,7 @@ from grader.feedback.edits import Edit, diff_of, is_degenerate, negated, read_so
 from grader.feedback.evidence import Evidence, find_clues, list_edits
 from grader.feedback.explanation import true_kind
 from grader.feedback.fixes import MAX_TRIALS, doubt
+from grader.feedback.idiom_edits import EDITORS as IDIOM_EDITORS
 from grader.feedback.index_edits import EDITORS as INDEX_EDITORS
 from grader.feedback.name_edits import EDITORS as NAME_EDITORS
 from grader.feedback.statement_edits import EDITORS as STATEMENT_EDITORS
@@ -27,7 +28,13 @@ from tests.made import a_program
 from tests.simulator.test_watch import WATCH
 from tests.trusted import compiled_here
 
-EDITORS = (*STATEMENT_EDITORS, *NAME_EDITORS, *INDEX_EDITORS, *VALUE_EDITORS)
+EDITORS = (
+    *STATEMENT_EDITORS,
+    *NAME_EDITORS,
+    *INDEX_EDITORS,
+    *VALUE_EDITORS,
+    *IDIOM_EDITORS,
+)
 RACE = Evidence(frozenset({"race"}), frozenset({20}), frozenset())
 HEAD = "__global__ void matmul(const float* A, const float* B, float* C, int n) {\n"
 HOSTILE = {
@@ -121,6 +128,8 @@ extern "C" __global__ void matmul(const float* A, const float* B, float* C, int 
         ("threadIdx.x == 0", "threadIdx.x >= 0", True),
         ("threadIdx.x == 0", "threadIdx.x == 1", False),
         ("p >= 0", "p >= 1", False),
+        ("int p = 0", "int p = 0 - 1", True),
+        ("int p = 0", "int p = -1", False),
         ("p < phases", "p < p", True),
         ("(col < n && ty < n)", "(col < n && col < n)", True),
         ("(col < n && ty < n)", "(ty < n && ty <= n)", True),
@@ -185,6 +194,17 @@ UNDONE = {
     "p += TILE) f(p + col, row + p)",
     "extern __shared__ float s[]; extern __shared__ float t[]": "extern __shared__ float s[]; "
     "float* t = s + TILE * TILE",
+    "f(i / 16, i % 18)": "f(i / 18, i % 18)",
+    "f(i / TILE, i % n)": "f(i / TILE, i % TILE)",
+    "f(row, n, i); f(col, n, i)": "f(n, row, i); f(n, col, i)",
+    "f(n - 1, row); f(i - 1, row)": "f(i - 1, row); f(n - 1, row)",
+    "s[0] = A[(row + TILE) * n + col]": "s[0] = A[(row + TILE) * n + (col + TILE)]",
+    "++A": "A += n",
+    "B += TILE": "B += TILE * n",
+    "B += i + TILE": "B += (i + TILE) * n",
+    "if (row > 0 && col > 0 && row < n) f(row)": "if (row >= 0 && col >= 0 && row < n) f(row)",
+    "f(2 * n * n <= max_bytes)": "f(2 * n * n * (int)sizeof(float) <= max_bytes)",
+    "if (i < n) s[0] = ((float4*)A)[i].x": "if (i + 3 < n) s[0] = ((float4*)A)[i].x",
 }  # fmt: skip
 """Mistakes, and what undoes them."""
 
