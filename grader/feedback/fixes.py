@@ -274,6 +274,7 @@ def doubt(source: Source, edit: Edit, evidence: Seen) -> int:
         _GROWN.match(n) or n.startswith(f"{o} *") for o, n in zip(old, new, strict=True)
     )
     near = evidence.near.union(*evidence.around)
+    near |= {edit.line} if edit.name and edit.name in evidence.names else set()
     far = evidence.is_wrong and edit.line not in near and not any(
         first <= edit.line <= last for first, last in evidence.spans
     )  # fmt: skip

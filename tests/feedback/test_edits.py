@@ -369,3 +369,21 @@ def test_a_fence_that_is_missing_is_among_the_edits(name: str, tmp_path: Path) -
         (trace,) = simulate(compiled_here(path), [launch], steps=200_000)
         clean.append(not trace.findings)
     assert any(clean) and not all(clean), clean
+
+
+def test_a_declaration_of_a_variable_without_a_value_is_no_doubtful_place() -> None:
+    text = """__global__ void vector_add(const float* a, const float* b, float* c, int n) {
+    float sum;
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) { sum += a[i] + b[i]; c[i] = sum; }
+}
+"""
+    source = read_source(text, load_lab("vector-add"))
+    kinds = frozenset({"uninitialized-read", "wrong-output"})
+    seen = Evidence(kinds, frozenset({4}), names=frozenset({"sum"}))
+    edits = list_edits(source, seen, EDITORS, MAX_TRIALS)
+    places = {edit.applied(source.data): k for k, edit in enumerate(edits)}
+    start = places[text.replace("float sum;", "float sum = 0;")]
+    assert start < places[text.replace("+=", "=")]
+    assert doubt(source, edits[start], seen) == 0
+    assert doubt(source, edits[start], replace(seen, names=frozenset())) == 1
