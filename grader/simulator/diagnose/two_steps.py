@@ -214,7 +214,10 @@ class TwoSteps:
         return lines if self._decides(read, write) else None
 
     def _drawn(self, r: Report, order: ProgramOrder) -> tuple[int, int] | None:
-        """The lines of a plain read, whose value is an index or stored, and of an addition."""
+        """The lines of a plain read, whose value is an index or stored, and of an addition.
+
+        None where what the addition returns is used so: then it is that which draws.
+        """
         (read, atomic), (other, is_atomic) = _both(r)
         if atomic:
             read, other, atomic, is_atomic = other, read, is_atomic, atomic
@@ -224,7 +227,9 @@ class TwoSteps:
         lines = self._line(read, r), self._line(other, r)
         if not adds or lines[0] > lines[1] or not order.follows(read, other):
             return None
-        values = self.flow.after(self._loaded(read))
+        drawn, values = (self.flow.after(self._loaded(pc)) for pc in (other, read))
+        if self._is_used(drawn, self.image.owner[other]):
+            return None
         return lines if self._is_used(values, self.image.owner[read]) else None
 
     def _lock_of(self, r: Report) -> int:
