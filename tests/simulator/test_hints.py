@@ -84,3 +84,10 @@ CALLS = [
 def test_a_finding_names_the_function_that_the_line_calls(via: str, line: str, named: str) -> None:
     assert in_library("a race", via, line) == f"a race, in {named}"
     assert in_library("a race", "", line) == "a race"
+
+
+def test_deadlock_follows_from_arrivals_over_the_count() -> None:
+    found = trace(WATCH / "barrier/filled_before_it_is_empty.cu").findings
+    arrivals, deadlock = (f for f in found if f.kind == "barrier-divergence")
+    assert "arrivals at a barrier" in arrivals.message and not arrivals.follows
+    assert "deadlock" in deadlock.message and deadlock.follows == 1

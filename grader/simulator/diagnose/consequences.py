@@ -282,6 +282,7 @@ class Consequences:
                 or _skips_grid_barrier(r, other)
                 or _awaits(other, r)
                 or _holds_up(r, other)
+                or _upsets(r, other)
                 or (has_small_count(r) and follows_small_count(other))
                 or self._addresses(other, names)
                 or self._is_decided(r, other, blocks)
@@ -344,6 +345,12 @@ def _holds_up(r: Report, other: Report) -> bool:
     """Whether the threads that wait for an mbarrier are those that another one lacks."""
     full = r.kind == c.STANDSTILL and r.has(ALL_ARRIVED)
     return full and other.kind == c.STANDSTILL and not other.has(ALL_ARRIVED)
+
+
+def _upsets(r: Report, other: Report) -> bool:
+    """Whether threads wait forever in a block whose barrier they do not use as it counts."""
+    wrong = r.kind == c.BARRIER_COUNT and other.kind == c.DEADLOCK
+    return wrong and r.block == other.block
 
 
 def _is_scalar(r: Report) -> bool:
