@@ -56,6 +56,7 @@ HINTS = {
     ),
     "library_memory_of_two_warps": ("memory", "WAW", "Give each warp or block"),
     "condition_reads_it": ("m", "WAR", "Put __syncthreads() before the `if` of line 8,"),
+    "row_read_by_other_threads_than_wait": ("x", "WAR", "Blocks write `x` while other blocks"),
     "queue_end_read_beside_draws": ("tail", "WAR", "Put __syncthreads() between line 11 and"),
     "shared_waw": ("s", "WAW", "Check the index"),
     "bins_added_between_blocks": ("out", "WAR", "Line 10 reads `out`, computes and writes it back"),

@@ -166,7 +166,8 @@ def _across_blocks_fix(r: Report, hazard: str) -> str:
         return (
             f"Blocks write {subject(r)} while other blocks still read it, and no barrier orders "
             "blocks. Write the results to another array, or do it in a second launch, or behind "
-            "grid.sync() in a cooperative launch."
+            "grid.sync() in a cooperative launch. Where one thread waits for another block, put "
+            "__syncthreads() between its wait and the accesses of other threads."
         )
     return (
         f"Blocks access {subject(r)} in no defined order, and no barrier orders blocks. Let "

@@ -68,8 +68,9 @@ class TwoSteps:
                 "between a fence and the accesses of other threads."
             )
         beside = self._beside_atomics(reports)
+        twice = _written_twice(reports, r.target.name)
         updates = [pc for pc in (*stores, *self._written_back(r, beside)) if self._updates(pc)]
-        if updates and (across or not beside.isdisjoint(updates)):
+        if not beside.isdisjoint(updates) or (across and not twice.isdisjoint(updates)):
             line = self.image.locations[updates[0]].line
             return (
                 f"Line {line} reads {name}, computes and writes it back: two steps, and updates "
@@ -246,6 +247,15 @@ class TwoSteps:
         """Whether branches on what an instruction loads decide who executes another one."""
         values = self.flow.after(self._loaded(load))
         return self.flow.values.blocks.get(then) in self.flow.controlled(values)
+
+
+def _written_twice(reports: Sequence[Report], name: str) -> set[int]:
+    """The stores to elements of a variable that other threads store to, too.
+
+    Where others only read the element, no update is lost: they read it too early.
+    """
+    races = (x for x in reports if x.kind == c.RACE and x.has(STORE) and x.has(OTHER_STORE))
+    return {pc for x in races if x.target.name == name for pc in (x.pc, x.pc2)}
 
 
 def _plain(r: Report) -> list[tuple[int, bool]]:
