@@ -40,19 +40,22 @@ Key = tuple[int, object, str]
 """Of an access: its basic block, its location, and the register that its address is made from."""
 
 _REPLACING = frozenset(("exch", "and", "or"))
+_MERGING = frozenset(("or", "xor", "bfi", "lop3", "prmt"))
 _NUMBER = re.compile(r"[-+]?(?:0[xX][0-9a-fA-F]+|0[0-7]*|[1-9]\d*)U?$")
 TABLES = {"and": 0xC0, "or": 0xFC, "xor": 0x3C, "not": 0x0F}
 """The truth tables of bitwise instructions, as lop3 has them."""
 
 
 def masks_bits(i: Instruction) -> bool:
-    """Whether an instruction merges, shifts or extracts bits, with constants for their places."""
+    """Whether an instruction merges, shifts or extracts bits at known places, or selects bytes."""
     return _masks_bits(i.op, *i.operands) and not copies_value(i)
 
 
 @lru_cache(maxsize=1 << 13)
 def _masks_bits(op: str, *operands: str) -> bool:
     head, kinds = op.split(".")[0], types_of(op)
+    if head == "prmt":
+        return True
     if not kinds or kinds[-1] not in (
         "b16",
         "b32",
@@ -383,7 +386,7 @@ def using_stores(f: Function) -> frozenset[int]:
             is_number = i.op.split(".")[-1].startswith(("f", "bf")) and not value.startswith("{")
             if is_number or (by is not None and not puts_back):
                 out.add(id(i))
-        elif (masks_bits(i) and head not in ("or", "xor", "bfi", "lop3")) or _width_limited_to(i):
+        elif (masks_bits(i) and head not in _MERGING) or _width_limited_to(i):
             extracts |= dict.fromkeys(targets(i), i)
         elif head in ("mov", "cvt"):
             before = [extracts[name] for name in i.operands[1:] if name in extracts]

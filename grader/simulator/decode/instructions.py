@@ -35,6 +35,8 @@ _FEATURES = (
     (("mbarrier.arrive", "mbarrier.expect_tx"), "transactions of the tensor memory accelerator"),
     (("setmaxnreg",), "registers moved between warps"),
 )
+PERMUTATIONS = ("b32", "f4e", "b4e", "rc8", "ecl", "ecr", "rc16")
+"""The modes of prmt as operation.h has them; the first one, which has no name, by its type."""
 _SPECIAL_REGISTER = re.compile(r"%(?:pm\d|current_graph|envreg|aggr_smem)")
 
 
@@ -298,7 +300,6 @@ def op_lop3(op: str, operands: list[str], o: Operands, known: Known) -> list[Ins
 
 def op_prmt(op: str, operands: list[str], o: Operands, known: Known) -> list[Insn]:
     """Decode prmt: a permutation of bytes."""
-    modes = ("b32", "f4e", "b4e", "rc8", "ecl", "ecr", "rc16")
     mode = op.split(".")[-1]
     d, a, b, c = operands
     return [
@@ -306,7 +307,7 @@ def op_prmt(op: str, operands: list[str], o: Operands, known: Known) -> list[Ins
             "prmt_b32",
             o.register(d, 4),
             [o.source(x, 4) for x in (a, b, c)],
-            mode=modes.index(mode),
+            mode=PERMUTATIONS.index(mode),
         )
     ]
 

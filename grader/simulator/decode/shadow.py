@@ -38,7 +38,7 @@ from grader.simulator.decode.followed import (
     masks_bits,
     using_stores,
 )
-from grader.simulator.decode.instructions import Insn, make_insn, types_of
+from grader.simulator.decode.instructions import PERMUTATIONS, Insn, make_insn, types_of
 from grader.simulator.decode.lifetimes import marked
 from grader.simulator.decode.memory import GENERIC, LOCAL, PARAM, base_of, space_of
 from grader.simulator.decode.numbering import access_checks, address_made
@@ -56,7 +56,7 @@ _GUARDED |= frozenset(f"shadow_{n}" for n in ("pack", "unpack", "object", "index
 _GUARDED |= {"shadow_overlap"}
 """The shadow instructions with guards of their own; the others have it among their operands."""
 
-_TABLE, _LEFT, _RIGHT, _RIGHT_SIGNED, _FIELD, _FIELD_SIGNED, _INSERT, _CONVERT = range(8)
+_TABLE, _LEFT, _RIGHT, _RIGHT_SIGNED, _FIELD, _FIELD_SIGNED, _INSERT, _CONVERT, _PERMUTE = range(9)
 """The modes of shadow_bits."""
 
 _BYTES = 16
@@ -308,6 +308,10 @@ class Shadows:
             refs += [self.value(x, width) for x in inputs]
             shadows[1 : 1 + len(inputs)] = [self.of(x) for x in inputs]
             insn.flag = TABLES[head] if head in TABLES else integer(others[2]) & 255
+        elif head == "prmt":
+            refs += [self.value(x, width) for x in others]
+            shadows[1:] = [self.of(x) for x in others]
+            insn.mode, insn.flag = _PERMUTE, PERMUTATIONS.index(i.op.split(".")[-1])
         elif head == "bfi":
             shadows[1] = self.of(others[0])
             insn.mode, insn.size, insn.count = _INSERT, *(integer(x) & 255 for x in others[1:])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache, reduce
 from math import prod
@@ -112,9 +113,9 @@ def subscript_checks(i: Instruction, subscripts: Sequence[Subscript]) -> Iterato
 def mark_used_bytes(functions: Sequence[Function], *, optimized: bool) -> None:
     """Mark which bytes of loads the functions of a kernel use, where these are not all.
 
-    Optimized code has a program's copies in registers: what masks, shifts and conversions cut off
-    there may be padding. No such byte is marked where no access is to less than a word, of which
-    the watchers then know all bytes alike.
+    Optimized code has a program's copies in registers: what masks, shifts, permutations and
+    conversions cut off there may be padding. No such byte is marked where no access is to less than
+    a word, of which the watchers then know all bytes alike.
     """
     ops = {i.op for f in functions for i in f.body}
     sizes = (accessed(op.split(".")) for op in ops) if optimized else ()
@@ -203,9 +204,15 @@ class _UsedBits:
 
     def __init__(self, f: Function) -> None:
         self.users: dict[str, list[Instruction]] = {}
+        written = Counter[str]()
+        self.constants: dict[str, int] = {}
         for i in f.body:
             for name in dict.fromkeys((*sources(i), *([i.guard[0]] if i.guard else ()))):
                 self.users.setdefault(name, []).append(i)
+            written.update(targets(i))
+            if i.op.startswith("mov.") and _CONSTANT.fullmatch(i.operands[1]):
+                self.constants[i.operands[0]] = integer(i.operands[1])
+        self.constants = {x: n for x, n in self.constants.items() if written[x] == 1}
         self.known: dict[str, int] = {}
         self.depth = 0
 
@@ -224,6 +231,8 @@ class _UsedBits:
         plain = i.guard is None and kind[0] in "bus" and kind[1:].isdigit()
         if head == "st" and plain and len(i.operands) == 2 and name not in i.operands[0]:
             return (1 << 8 * TYPE_BYTES[kind]) - 1
+        if plain and head == "prmt" and name not in i.operands[3]:
+            return self.permuted(i, name)
         if not plain or len(i.operands) < 2 or i.operands[1] != name or name in i.operands[2:]:
             return _ALL_BITS
         names = vector(i.operands[0])
@@ -232,6 +241,21 @@ class _UsedBits:
         wanted = sum(parts) if len(parts) > 1 else self.of(names[0])
         numbers = [integer(x) for x in i.operands[2:] if _CONSTANT.fullmatch(x)]
         return _bits_before(i.op.split("."), numbers, wanted, len(i.operands))
+
+    def permuted(self, i: Instruction, name: str) -> int:
+        """The bits of a register that a permutation by a constant selector uses."""
+        d, a, b, selector = i.operands
+        constant = _CONSTANT.fullmatch(selector)
+        places = integer(selector) if constant else self.constants.get(selector)
+        if places is None:
+            return _ALL_BITS
+        wanted, used = self.of(d), 0
+        for k in range(4):
+            place, own = places >> 4 * k & 15, wanted >> 8 * k & 255
+            taken = 0x80 * (own > 0) if place & 8 else own
+            if (a, b)[place >> 2 & 1] == name:
+                used |= taken << 8 * (place & 3)
+        return used
 
 
 def _bits_before(parts: list[str], numbers: list[int], wanted: int, operands: int) -> int:

@@ -7,6 +7,7 @@
  * operand + 1, or 0; << 32: 1 where it is negated. */
 #include <stdlib.h>
 #include <string.h>
+#include "machine/instructions/operation.h"
 #include "machine/params.h"
 #include "watch/definedness.h"
 
@@ -117,10 +118,20 @@ static u64 extended(u64 have, u32 bits, bool sign) {
                     : sign ? 0 : ~low;
 }
 
-/* mode: which instruction; width: bytes of a, b and c; flag: the table; size, count: first bit and number
- * of bits, or bytes of the result and whether the sign is extended. e: the shadow of a; imm: those of b
+/* The bytes that a permutation selects; none where a bit of its selector is undefined. */
+static u64 of_bytes(const u64 *have, u32 selector, u32 mode) {
+  u32 bytes = prmt((u32)have[0], (u32)have[1], selector, mode), known = 0;
+  for (u32 k = 0; k < 4; k++) {
+    u64 selects = mode == P_NONE ? 15ull << 4 * k : 3;
+    if (!(selects & ~have[2])) known |= 255u << BYTE * k;
+  }
+  return bytes & known;
+}
+
+/* mode: which instruction; width: bytes of a, b and c; flag: the table, or the mode of a permutation; size, count:
+ * first bit and number of bits, or bytes of the result and whether the sign is extended. e: the shadow of a; imm: those of b
  * and c. */
-enum { TABLE_OF_BITS, LEFT, RIGHT, RIGHT_SIGNED, FIELD, FIELD_SIGNED, INSERT, CONVERT };
+enum { TABLE_OF_BITS, LEFT, RIGHT, RIGHT_SIGNED, FIELD, FIELD_SIGNED, INSERT, CONVERT, PERMUTE };
 void ptx_shadow_bits(Warp *w, const Insn *i) {
   u32 shadow[3] = {i->e, (u32)i->imm, (u32)((u64)i->imm >> 32)}, value[3] = {i->a, i->b, i->c};
   u32 whole = *SRC(u32, shadow[0]) & *SRC(u32, shadow[1]) & *SRC(u32, shadow[2]), from = 0;
@@ -145,11 +156,13 @@ void ptx_shadow_bits(Warp *w, const Insn *i) {
       case FIELD: r = by >= most ? ALL_BITS : (a >> by) | ~field; break;
       case FIELD_SIGNED: r = by >= most || !i->count ? a : extended(a >> by, i->count, true); break;
       case INSERT: r = by >= most ? have[1] : (have[1] & ~(field << by)) | (a & field) << by; break;
+      case PERMUTE: r = of_bytes(have, (u32)register_lane(w, value[2], 4, l), i->flag); break;
       case CONVERT: r = extended(a, most, i->count); break;
     }
     result[l] = r;
   }
   for (u32 n = 0; n < 3 && !from; n++) from = w->mask & ~*SRC(u32, shadow[n]) ? origin(w, shadow[n]) : 0;
+  if (i->mode == PERMUTE) from = selected_from(w, from);
   set_bits(w, i->d, w->mask, result, i->mode == CONVERT ? by : i->width, from);
 }
 

@@ -16,8 +16,9 @@ enum { FROM_MEMORY = 1u << 31, OF_LIBRARY = 1u << 30, HANDED = 1u << 29, OF_ELEM
 typedef struct { u32 *lanes; u8 *have; u32 *origin, room; } Defined;
 
 /* Where values without a value come from, and what is reported when one is used. Of a load, or an element of a vector
- * load, from shared or global memory: its last undefined read by lane. `kept`: of a store that left them there. */
-typedef struct { Report report; s64 element; u32 lanes, offset[LANES]; bool kept; } Origin;
+ * load, from shared or global memory: its last undefined read by lane. `kept`: of a store that left them there. `selected`: a permutation
+ * selects bytes of them, so that a store to an output uses each of these. */
+typedef struct { Report report; s64 element; u32 lanes, offset[LANES]; bool kept, selected; } Origin;
 
 /* Of shared memory or of a global buffer, by byte; NULL while there are none. Its undefined bits, where the granule as a
  * whole counts as written; the number + 1 of the store that left an undefined value there. */
@@ -68,7 +69,8 @@ Report report_of(const Warp *w, const Insn *i, u32 from, u32 missing);
 
 /* unset_memory.c: where a lane's access that is not to its stack goes to, false: to no shared or global memory; the
  * defined bits there; whether some bytes were never written; the store that left no value there, or 0. Then the origin
- * of a read there, its report, and whether a store left the value there. */
+ * of a read there, its report, and whether a store left the value there or a permutation has selected it; the origin of
+ * what one selects. */
 bool memory_at(const Warp *w, const Insn *i, u32 l, Region *r, u32 *offset);
 u64 memory_bits(const Warp *w, const Region *r, u32 offset, u32 bytes, bool written);
 bool has_unwritten(const Warp *w, const Region *r, u32 offset, u32 bytes);
@@ -76,6 +78,7 @@ u32 kept_at(const Warp *w, const Region *r, u32 offset, u64 have);
 void note_origin(Warp *w, const Insn *i, u32 l, const Region *r, u32 offset, u32 *from);
 void report_origin(Warp *w, u32 from, u32 missing);
 bool was_left(const Warp *w, u32 from);
+u32 selected_from(Warp *w, u32 from);
 /* The origin of what an instruction leaves in memory, or computes, of an undefined register: what would be reported
  * of it. */
 u32 left_by(Warp *w, const Insn *i, u32 from, u32 lanes);

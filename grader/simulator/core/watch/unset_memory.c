@@ -65,13 +65,25 @@ static u32 origin_of(Warp *w, const Origin *like) {
   for (; k < u->origins; k++) {
     const Origin *o = &u->origin[k];
     if (o->report.pc == like->report.pc && o->element == like->element && o->kept == like->kept &&
-        o->report.kind == like->report.kind && o->report.extra == like->report.extra) break;
+        o->selected == like->selected && o->report.kind == like->report.kind && o->report.extra == like->report.extra) break;
   }
   if (k == MOST_ORIGINS) return 0;
   if (k == u->origins) u->origin[u->origins++] = *like;
   return FROM_MEMORY | k;
 }
-bool was_left(const Warp *w, u32 from) { return undefined_of(w)->origin[from & ~FROM_MEMORY].kept; }
+bool was_left(const Warp *w, u32 from) {
+  const Origin *o = &undefined_of(w)->origin[from & ~FROM_MEMORY];
+  return o->kept || o->selected;
+}
+u32 selected_from(Warp *w, u32 from) {
+  if (!(from & FROM_MEMORY)) return from;
+  Origin o = undefined_of(w)->origin[from & ~FROM_MEMORY];
+  o.selected = !o.kept;
+  u32 to = origin_of(w, &o);
+  if (!to) return from;
+  undefined_of(w)->origin[to & ~FROM_MEMORY] = o;
+  return to;
+}
 void note_origin(Warp *w, const Insn *i, u32 l, const Region *r, u32 offset, u32 *from) {
   if (!*from) *from = origin_of(w, &(Origin){.report = {.kind = UNINIT, .pc = i->pc}, .element = i->imm});
   if (!(*from & FROM_MEMORY)) return;

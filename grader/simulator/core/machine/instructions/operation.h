@@ -80,4 +80,33 @@ u32 with_boolean(u32 r, u32 c, u32 mode);
 Exec ptx_shfl_b32, ptx_cp_async, ptx_cp_async_bulk, ptx_cp_async_bulk_out, ptx_mbarrier, ptx_ld, ptx_ld_used, ptx_ld_stored, ptx_atom, ptx_atom_stored,
     ptx_st, ptx_fence, ptx_tex, ptx_tld4, ptx_sust;
 
+/* prmt: four bytes picked from the eight of {b,a}; the modes compute the selectors. */
+static inline u32 permute(u32 a, u32 b, const u8 sel[4]) {
+  u64 both = (u64)b << 32 | a;
+  u32 r = 0;
+  for (int k = 0; k < 4; k++) {
+    u8 x = (u8)(both >> 8 * (sel[k] & 7));
+    if (sel[k] & 8) x = x & 0x80 ? 0xFF : 0;
+    r |= (u32)x << 8 * k;
+  }
+  return r;
+}
+enum { P_NONE, P_F4E, P_B4E, P_RC8, P_ECL, P_ECR, P_RC16 };
+static inline u32 prmt(u32 a, u32 b, u32 c, u32 mode) {
+  u8 s[4];
+  u32 n = c & 3;
+  for (u32 k = 0; k < 4; k++) {
+    switch (mode) {
+      case P_F4E: s[k] = (u8)(n + k); break;
+      case P_B4E: s[k] = (u8)((n - k) & 7); break;
+      case P_RC8: s[k] = (u8)n; break;
+      case P_ECL: s[k] = (u8)(k > n ? k : n); break;
+      case P_ECR: s[k] = (u8)(k < n ? k : n); break;
+      case P_RC16: s[k] = (u8)((n & 1) * 2 + (k & 1)); break;
+      default: s[k] = (u8)(c >> 4 * k & 15);
+    }
+  }
+  return permute(a, b, s);
+}
+
 #endif

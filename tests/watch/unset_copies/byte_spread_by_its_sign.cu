@@ -1,0 +1,12 @@
+// launch: {"kernel": "k", "grid": [1, 1, 1], "block": [32, 1, 1], "shared": 0, "args": [["int32", 32, "out"]]}
+// expect: uninitialized-read error line 9 variable s
+struct G { short x; char y; };
+extern "C" __global__ void k(int *out) {
+  __shared__ G s[32];
+  int t = threadIdx.x;
+  s[t].x = s[t].y = t;
+  __syncthreads();
+  unsigned v = *(unsigned *)&s[31 - t];
+  asm("prmt.b32 %0, %1, %1, 0xbb10;" : "=r"(v) : "r"(v));
+  out[t] = v * 3;
+}

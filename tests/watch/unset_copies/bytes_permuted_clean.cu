@@ -1,0 +1,11 @@
+// launch: {"kernel": "k", "grid": [1, 1, 1], "block": [32, 1, 1], "shared": 0, "args": [["int32", 32, "out"]]}
+// expect: clean
+struct G { short x; char y; };
+extern "C" __global__ void k(int *out) {
+  __shared__ G s[32];
+  int t = threadIdx.x;
+  s[t].x = s[t].y = t;
+  __syncthreads();
+  unsigned v = *(unsigned *)&s[31 - t], w = __byte_perm(v, 0, 0x4210);
+  out[t] = w * 3;
+}
