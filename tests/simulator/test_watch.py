@@ -100,7 +100,7 @@ def test_findings_are_the_same_for_any_number_of_threads(kernel: tuple[str, Run]
     assert one == three
 
 
-@pytest.mark.parametrize("name", ["array_used_again", "async_copy_not_waited_for"])
+@pytest.mark.parametrize("name", ["array_used_again", "across_blocks"])
 def test_a_kernel_compiled_here_is_the_one_of_a_child(name: str) -> None:
     path = WATCH / "race" / f"{name}.cu"
     here = compiled_here(path, cache=None)
@@ -108,8 +108,10 @@ def test_a_kernel_compiled_here_is_the_one_of_a_child(name: str) -> None:
     assert replace(here, seconds=0) == replace(child, seconds=0)
 
 
-def test_compiled_headers_change_no_verdict() -> None:
-    name = "memory_model/atomic_ref_relaxed"
+@pytest.mark.parametrize(
+    "name", ["memory_model/atomic_ref_relaxed", "race/async_copy_not_waited_for"]
+)
+def test_compiled_headers_change_no_verdict(name: str) -> None:
     path = WATCH / f"{name}.cu"
     with_headers = compiled_here(path, cache=None)
     child = compile_source(path.read_bytes(), path.name, cache=None)
