@@ -46,6 +46,19 @@ def test_endless_loop_is_no_deadlock_where_no_thread_could_end_it(name: str) -> 
     assert MESSAGES[name] in trace(WATCH / f"{name}.cu").findings[0].message
 
 
+ELEMENTS = {
+    "uninitialized/arrays_of_one_name": "`s[1][0]`",
+    "uninitialized/lengths_of_one_name": "`s[32]`",
+    "uninitialized/array_and_scalar_of_one_name": "`s`",
+}
+
+
+@pytest.mark.parametrize("name", ELEMENTS)
+def test_element_has_the_shape_of_the_kernel_that_ran(name: str) -> None:
+    found = trace(WATCH / f"{name}.cu").findings[0]
+    assert ELEMENTS[name] in found.message, found.message
+
+
 WITHOUT_GRID_BARRIERS = ("timeout/flag_written_before", "orders/warps_lock_crosswise")
 
 

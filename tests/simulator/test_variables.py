@@ -116,6 +116,24 @@ def test_shape_of_an_array(source: str, size: int, expected: Shape | None) -> No
     assert SourceVariables(source).shape("a", size) == expected
 
 
+OF_FUNCTIONS = """
+__global__ void first() { __shared__ short a[40]; }
+namespace n { template <int N> __global__ void second(int *p) { __shared__ int a[4][5]; } }
+struct S { __device__ int third() { __shared__ double a; return 0; } };
+"""
+
+
+@pytest.mark.parametrize(
+    ("function", "expected", "is_scalar"),
+    [("first", Shape((40,), 2), False), ("second", Shape((4, 5), 4), False), ("third", None, True),
+     ("absent", Shape((40,), 2), False), ("", Shape((40,), 2), False)],
+)  # fmt: skip
+def test_shape_in_a_function(function: str, expected: Shape | None, is_scalar: bool) -> None:
+    variables = SourceVariables(OF_FUNCTIONS)
+    assert variables.shape("a", 80, function) == expected
+    assert variables.is_scalar("a", function) == is_scalar
+
+
 SHARED = """
 __shared__ float scalar, array[4];
 __shared__ unsigned long long wide[2];

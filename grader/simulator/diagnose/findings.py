@@ -85,7 +85,7 @@ from grader.simulator.diagnose.races import (
     index_of,
 )
 from grader.simulator.diagnose.textures import object_finding, object_target, texel_index
-from grader.simulator.diagnose.variables import Shape, initialized_declaration
+from grader.simulator.diagnose.variables import initialized_declaration
 from grader.simulator.ptx.model import plain_name
 from grader.simulator.ptx.source_map import is_copy
 
@@ -280,12 +280,10 @@ class Explainer:
             return Target("shared", "", "", "", offset, 0)
         name, at, dynamic = plain_name(placed.name), offset - placed.offset, placed.dynamic
         member = self.code.member_of(placed.name, placed.bytes, at)
-        if self.code.variables.is_scalar(name):
+        shape = self.code.shared_shape(placed.name, placed.bytes)
+        if shape is None:
             element = member or name
             return Target("shared", name, element, f"{placed.bytes} bytes", at, placed.bytes)
-        shape = self.code.variables.shape(name, placed.bytes)
-        item = self.code.variables.element_bytes(name) or 4
-        shape = shape or Shape((max(placed.bytes // item, 1),), item)
         size = f"{' x '.join(map(str, shape.dims))} elements of {shape.element} bytes"
         size += ", all that this launch provides" if dynamic else ""
         size_hint = "" if dynamic else tile_size_hint(name, shape.dims, self.launch.block)

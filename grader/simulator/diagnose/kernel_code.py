@@ -30,15 +30,14 @@ from grader.simulator.diagnose.races import (
     Report,
     Target,
 )
-from grader.simulator.diagnose.subscripts import with_known_subscripts
+from grader.simulator.diagnose.subscripts import indexed_variable, with_known_subscripts
 from grader.simulator.diagnose.variables import (
     TYPE_SIZES,
     Shape,
     SourceVariables,
-    indexed_variable,
 )
 from grader.simulator.ptx.debug_info import PADDING, LocalVariable, LocalVariables
-from grader.simulator.ptx.model import root_lines
+from grader.simulator.ptx.model import function_name, plain_name, root_lines
 
 if TYPE_CHECKING:
     from grader.compile.syntax import Node, Tree
@@ -230,10 +229,24 @@ class KernelCode:
             return member, extent
         if v is None or not v.extent:
             return "", extent
-        dims = tuple(map(int, v.extent[1:-1].split("][")))
-        shape = Shape(dims, max(size // prod(dims), 1))
-        words = f"{' x '.join(map(str, dims))} elements of {shape.element} bytes"
+        shape = _shape(v)
+        words = f"{' x '.join(map(str, shape.dims))} elements of {shape.element} bytes"
         return v.name + shape.index(at), words
+
+    def shared_shape(self, symbol: str, size: int) -> Shape | None:
+        """The shape of a shared array, None of a scalar; the source's where no type is known.
+
+        Kernels may declare variables of one name with different shapes: symbols tell these apart.
+        """
+        if (v := self.locals.static(symbol, size)) is not None:
+            return _shape(v) if v.extent else None
+        of_kernel = self.image.functions[0].name
+        own = plain_name(symbol), function_name(symbol if symbol[:3] == "_ZZ" else of_kernel)
+        if self.variables.is_scalar(*own):
+            return None
+        item = self.variables.element_bytes(*own) or 4
+        shape = self.variables.shape(own[0], size, own[1])
+        return shape or Shape((max(size // item, 1),), item)
 
     def local_array(self, function: int, start: int, offset: int) -> Target:
         """The local variable at `start` of a function's frame, with an element outside it."""
@@ -278,6 +291,12 @@ class KernelCode:
             return r.pc not in beyond and not (r.has(ATOMIC) and r.line in lines)
 
         return [r for r in reports if not r.has(INNER_ARRAY) or r.has(KNOWN_OUTSIDE) or stays(r)]
+
+
+def _shape(v: LocalVariable) -> Shape:
+    """The shape of an array whose type is known."""
+    dims = tuple(map(int, v.extent[1:-1].split("][")))
+    return Shape(dims, max(v.bytes // prod(dims), 1))
 
 
 @lru_cache(maxsize=RECENT)

@@ -3,14 +3,15 @@
 For `a[4]` of an array of four the PTX has the place of whatever follows, as if the source had named
 that. The compiler's front end tells such a subscript from one in a constant branch within an
 expression, but not in a statement that is never reached. So the core reports the accesses of its
-line: where all of them are executed, it is.
+line: where all of them are executed, it is. A subscript that varies may leave its array, too: what
+its address is computed from names the array.
 """
 
 from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from math import prod
 from typing import TYPE_CHECKING
@@ -21,6 +22,7 @@ from grader.simulator.decode.module import Image
 from grader.simulator.decode.stack import is_watched, subscripts_of
 from grader.simulator.diagnose.races import INNER_ARRAY, KNOWN_OUTSIDE, STORE, Report, Target
 from grader.simulator.diagnose.variables import SourceVariables
+from grader.simulator.ptx.model import Instruction
 
 if TYPE_CHECKING:
     from grader.compile.syntax import Node, Tree
@@ -34,8 +36,45 @@ _WRAPPERS = ("field_expression", "parenthesized_expression")
 _INDICES = ("threadIdx", "blockIdx", "blockDim", "gridDim")
 _CONSTANT = re.compile(r"\bconst(?:expr)?\b(?!.*\*)")
 _MACRO = Target("", "", "", "", 0, 0)
+_REGISTERS = re.compile(r"[$%A-Za-z_][$%\w@]*")
+_ADDRESS_ARITHMETIC = frozenset(("mov", "cvta", "cvt", "add", "sub", "mad", "shl", "mul", "or"))
 MAX_NAME = 60
 """Letters of an expression in a message."""
+
+
+def indexed_variable(
+    instructions: Sequence[Instruction], owner: Sequence[int], pc: int, names: Collection[str]
+) -> str:
+    """Return the only one of some variables from whose address an access computes its own.
+
+    Args:
+        instructions: the instructions by program counter.
+        owner: the function of each.
+        pc: the access.
+        names: the symbols of the variables.
+
+    Returns:
+        Its symbol; empty where there is none, or more than one.
+    """
+    body = [i for i, number in zip(instructions, owner, strict=True) if number == owner[pc]]
+    writers = defaultdict(list)
+    for i in body:
+        if i.operands and not i.operands[0].startswith("["):
+            for name in _REGISTERS.findall(i.operands[0]):
+                writers[name].append(i)
+    where = [x for x in instructions[pc].operands if x.startswith("[")]
+    work, found = _REGISTERS.findall(" ".join(where[:1])), set()
+    visited = set(work)
+    while work:
+        name = work.pop()
+        if name in names:
+            found.add(name)
+        for i in writers[name]:
+            if i.op.split(".")[0] in _ADDRESS_ARITHMETIC:
+                more = set(_REGISTERS.findall(" ".join(i.operands[1:]))) - visited
+                visited |= more
+                work += more
+    return found.pop() if len(found) == 1 else ""
 
 
 def with_known_subscripts(

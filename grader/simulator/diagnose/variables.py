@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field
 from itertools import islice
 from math import prod
@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING
 from grader import dataclass
 from grader.faults import LabFault
 from grader.labs.expressions import MAX_LENGTH, evaluate_expression
-from grader.simulator.ptx.model import Instruction
 
 if TYPE_CHECKING:
     from grader.compile.syntax import Node, Tree
@@ -55,8 +54,6 @@ _NOT_LOCAL = re.compile(
     r"\b(?:alignas|extern|static|constexpr|typename|struct|class|union|enum|thread_local|__\w+__)\b"
 )
 _DEFINITION = re.compile(r"(\w+)\s+(\S.*)")
-_REGISTERS = re.compile(r"[$%A-Za-z_][$%\w@]*")
-_ADDRESS_ARITHMETIC = frozenset(("mov", "cvta", "cvt", "add", "sub", "mad", "shl", "mul", "or"))
 _WORD = re.compile(r"[A-Za-z_]\w*")
 _MAX_DEPTH = 16
 """Constants within constants, and nodes between a declaration and its block, that are followed."""
@@ -140,6 +137,7 @@ class _Declared:
         has_value: whether it is declared with a value that is not computed from it.
         first: the index of the node that declares it.
         end: the index behind the block that it is visible in; 0 when there is none.
+        function: the function around it; empty when there is none.
     """
 
     name: str
@@ -150,6 +148,7 @@ class _Declared:
     has_value: bool
     first: int
     end: int
+    function: str
 
     @property
     def is_shared(self) -> bool:
@@ -184,13 +183,18 @@ class SourceVariables:
         for name, text in _constants(self.tree):
             self._texts.setdefault(name, text)
 
-    def shape(self, name: str, size: int) -> Shape | None:
-        """Return the declared shape of an array of `size` bytes.
+    def _in_function(self, name: str, function: str) -> list[_Declared]:
+        """The declarations of a name in a function; all where it has none, or is not known."""
+        every = self._declared.get(name, [])
+        return [d for d in every if function and d.function == function] or every
+
+    def shape(self, name: str, size: int, function: str = "") -> Shape | None:
+        """Return the declared shape of a function's array of `size` bytes.
 
         Returns:
             None when it is not certain: the product of the dimensions must give that size.
         """
-        for declared in self._declared.get(name, ()):
+        for declared in self._in_function(name, function):
             dims = [self.number(text) for text in declared.dims]
             known = [d for d in dims if d is not None and d > 0]
             if not known or len(known) != len(dims):
@@ -209,15 +213,15 @@ class SourceVariables:
         space = "shared" if found.is_shared else "local" if found.end else "global"
         return space, tuple(map(self.number, found.dims))
 
-    def element_bytes(self, name: str) -> int:
+    def element_bytes(self, name: str, function: str = "") -> int:
         """Return the bytes of an element of the array of this name; 0 if unknown."""
-        arrays = (d for d in self._declared.get(name, ()) if d.dims)
+        arrays = (d for d in self._in_function(name, function) if d.dims)
         first = next(arrays, None)
         return TYPE_SIZES.get(first.element, 0) if first else 0
 
-    def is_scalar(self, name: str) -> bool:
+    def is_scalar(self, name: str, function: str = "") -> bool:
         """Whether the source declares a shared variable of this name that is not an array."""
-        declared = self._declared.get(name, ())
+        declared = self._in_function(name, function)
         return any(d.is_shared for d in declared) and not any(d.dims for d in declared)
 
     def uninitialized_type(self, name: str, line: int) -> str:
@@ -279,49 +283,15 @@ class SourceVariables:
         return self._values[name]
 
 
-def indexed_variable(
-    instructions: Sequence[Instruction], owner: Sequence[int], pc: int, names: Collection[str]
-) -> str:
-    """Return the only one of some variables from whose address an access computes its own.
-
-    Args:
-        instructions: the instructions by program counter.
-        owner: the function of each.
-        pc: the access.
-        names: the symbols of the variables.
-
-    Returns:
-        Its symbol; empty where there is none, or more than one.
-    """
-    body = [i for i, number in zip(instructions, owner, strict=True) if number == owner[pc]]
-    writers = defaultdict(list)
-    for i in body:
-        if i.operands and not i.operands[0].startswith("["):
-            for name in _REGISTERS.findall(i.operands[0]):
-                writers[name].append(i)
-    where = [x for x in instructions[pc].operands if x.startswith("[")]
-    work, found = _REGISTERS.findall(" ".join(where[:1])), set()
-    visited = set(work)
-    while work:
-        name = work.pop()
-        if name in names:
-            found.add(name)
-        for i in writers[name]:
-            if i.op.split(".")[0] in _ADDRESS_ARITHMETIC:
-                more = set(_REGISTERS.findall(" ".join(i.operands[1:]))) - visited
-                visited |= more
-                work += more
-    return found.pop() if len(found) == 1 else ""
-
-
 def _names_of(declaration: Node) -> Iterator[_Declared]:
     """The variables that a declaration declares."""
     tree = declaration.tree
     declarators = [c for c in declaration.children if tree.names[c.index] == "declarator"]
     if not declarators:
         return
-    around = islice(declaration.ancestors, _MAX_DEPTH)
+    around = list(islice(declaration.ancestors, _MAX_DEPTH))
     end = next((tree.afters[node.index] for node in around if node.kind in _SCOPES), 0)
+    function = next(map(_defined_name, (x for x in around if x.kind == "function_definition")), "")
     words = _type_words(tree, declaration.start, declarators[0].start)
     for declarator in declarators:
         has_value = declarator.kind == "init_declarator"
@@ -345,7 +315,16 @@ def _names_of(declaration: Node) -> Iterator[_Declared]:
             has_value and sum(x.text == names[-1].text for x in declarator.walk("identifier")) == 1,
             declaration.index,
             end,
+            function,
         )
+
+
+def _defined_name(function: Node) -> str:
+    """The name of a function that is defined, without its namespace or class."""
+    declarator = function.part("declarator")
+    while declarator is not None and (inner := declarator.part("declarator")) is not None:
+        declarator = inner
+    return re.split(r"\W+", declarator.text)[-1] if declarator is not None else ""
 
 
 def _last_word(words: list[str], names: list[Node]) -> str:
