@@ -272,6 +272,7 @@ def _variants(architecture: str, compiler: Installation) -> dict[str, list[str]]
     base = ["--std=c++17", "--device-int128", "--pre-include=cuda_runtime.h", *headers]
     base += ["-D_CCCL_META_UNROLL_LIMIT=10"]  # as for nvcc: NVRTC's 16 takes twice as long to read
     base += ["--diag-warn=175"]  # for diagnostics.subscripts
+    base += ["--no-cache"]  # what NVRTC keeps on machines with a driver comes without ptxas's log
     virtual = architecture.replace("sm_", "compute_")
     return {
         "debug": ["-G", "-U__CUDACC_DEBUG__", f"-arch={virtual}", *base],

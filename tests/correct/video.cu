@@ -30,13 +30,6 @@ VIDEO(vadd_sus_sat_ab0_bh0, "vadd.s32.u32.s32.sat %0, %1.b0, %2.h0;")
 // out d uint32 = (np.clip(((((a.astype(np.int64) >> 0 & 4294967295) ^ 2147483648) - 2147483648) + (((b.astype(np.int64) >> 0 & 4294967295) ^ 2147483648) - 2147483648)), 0, 4294967295) + (c.astype(np.int64) >> 0 & 4294967295)) & 0xFFFFFFFF
 VIDEO(vadd_uss_sat_add, "vadd.u32.s32.s32.sat.add %0, %1, %2, %3;")
 
-// kernel vadd_sss_min_ah1 grid 1 block 128
-// in a uint32 = np.concatenate([np.tile([0, 1, 0x7FFFFFFF, 0x80000000, 0xFFFFFFFF, 0x80FF7F01, 0x00FF8000, 31], 4), rng.integers(0, 2**32, 96)])
-// in b uint32 = np.concatenate([np.repeat([0, 1, 0x7FFFFFFF, 0x80000000, 0xFFFFFFFF, 0x7F8001FE, 33, 0x20], 4), rng.integers(0, 2**32, 96)])
-// in c uint32 = rng.integers(0, 2**32, 128)
-// out d uint32 = np.minimum(((((a.astype(np.int64) >> 16 & 65535) ^ 32768) - 32768) + (((b.astype(np.int64) >> 0 & 4294967295) ^ 2147483648) - 2147483648)), (((c.astype(np.int64) >> 0 & 4294967295) ^ 2147483648) - 2147483648)) & 0xFFFFFFFF
-VIDEO(vadd_sss_min_ah1, "vadd.s32.s32.s32.min %0, %1.h1, %2, %3;")
-
 // kernel vadd_uuu_sat_db2_ab1 grid 1 block 128
 // in a uint32 = np.concatenate([np.tile([0, 1, 0x7FFFFFFF, 0x80000000, 0xFFFFFFFF, 0x80FF7F01, 0x00FF8000, 31], 4), rng.integers(0, 2**32, 96)])
 // in b uint32 = np.concatenate([np.repeat([0, 1, 0x7FFFFFFF, 0x80000000, 0xFFFFFFFF, 0x7F8001FE, 33, 0x20], 4), rng.integers(0, 2**32, 96)])
@@ -57,13 +50,6 @@ VIDEO(vsub_ssu_sat_ah1_bh1, "vsub.s32.s32.u32.sat %0, %1.h1, %2.h1;")
 // in c uint32 = rng.integers(0, 2**32, 128)
 // out d uint32 = ((a.astype(np.int64) >> 0 & 4294967295) - (b.astype(np.int64) >> 0 & 4294967295)) & 0xFFFFFFFF
 VIDEO(vsub_uuu, "vsub.u32.u32.u32 %0, %1, %2;")
-
-// kernel vsub_uuu_sat_max grid 1 block 128
-// in a uint32 = np.concatenate([np.tile([0, 1, 0x7FFFFFFF, 0x80000000, 0xFFFFFFFF, 0x80FF7F01, 0x00FF8000, 31], 4), rng.integers(0, 2**32, 96)])
-// in b uint32 = np.concatenate([np.repeat([0, 1, 0x7FFFFFFF, 0x80000000, 0xFFFFFFFF, 0x7F8001FE, 33, 0x20], 4), rng.integers(0, 2**32, 96)])
-// in c uint32 = rng.integers(0, 2**32, 128)
-// out d uint32 = np.maximum(np.clip(((a.astype(np.int64) >> 0 & 4294967295) - (b.astype(np.int64) >> 0 & 4294967295)), 0, 4294967295), (c.astype(np.int64) >> 0 & 4294967295)) & 0xFFFFFFFF
-VIDEO(vsub_uuu_sat_max, "vsub.u32.u32.u32.sat.max %0, %1, %2, %3;")
 
 // kernel vabsdiff_sss_sat_dh0_ab0_bb2 grid 1 block 128
 // in a uint32 = np.concatenate([np.tile([0, 1, 0x7FFFFFFF, 0x80000000, 0xFFFFFFFF, 0x80FF7F01, 0x00FF8000, 31], 4), rng.integers(0, 2**32, 96)])
@@ -93,13 +79,6 @@ VIDEO(vabsdiff_usu, "vabsdiff.u32.s32.u32 %0, %1, %2;")
 // out d uint32 = (np.clip(np.minimum((((a.astype(np.int64) >> 0 & 4294967295) ^ 2147483648) - 2147483648), (((b.astype(np.int64) >> 0 & 4294967295) ^ 2147483648) - 2147483648)), -2147483648, 2147483647) + (((c.astype(np.int64) >> 0 & 4294967295) ^ 2147483648) - 2147483648)) & 0xFFFFFFFF
 VIDEO(vmin_sss_sat_add, "vmin.s32.s32.s32.sat.add %0, %1, %2, %3;")
 
-// kernel vmin_uuu_dh1 grid 1 block 128
-// in a uint32 = np.concatenate([np.tile([0, 1, 0x7FFFFFFF, 0x80000000, 0xFFFFFFFF, 0x80FF7F01, 0x00FF8000, 31], 4), rng.integers(0, 2**32, 96)])
-// in b uint32 = np.concatenate([np.repeat([0, 1, 0x7FFFFFFF, 0x80000000, 0xFFFFFFFF, 0x7F8001FE, 33, 0x20], 4), rng.integers(0, 2**32, 96)])
-// in c uint32 = rng.integers(0, 2**32, 128)
-// out d uint32 = ((np.minimum((a.astype(np.int64) >> 0 & 4294967295), (b.astype(np.int64) >> 0 & 4294967295)) << 16 & 4294901760) | (c.astype(np.int64) & 65535))
-VIDEO(vmin_uuu_dh1, "vmin.u32.u32.u32 %0.h1, %1, %2, %3;")
-
 // kernel vmax_sus_min_bb3 grid 1 block 128
 // in a uint32 = np.concatenate([np.tile([0, 1, 0x7FFFFFFF, 0x80000000, 0xFFFFFFFF, 0x80FF7F01, 0x00FF8000, 31], 4), rng.integers(0, 2**32, 96)])
 // in b uint32 = np.concatenate([np.repeat([0, 1, 0x7FFFFFFF, 0x80000000, 0xFFFFFFFF, 0x7F8001FE, 33, 0x20], 4), rng.integers(0, 2**32, 96)])
@@ -120,13 +99,6 @@ VIDEO(vmax_uuu_ab0_bb0, "vmax.u32.u32.u32 %0, %1.b0, %2.b0;")
 // in c uint32 = rng.integers(0, 2**32, 128)
 // out d uint32 = ((a.astype(np.int64) >> 0 & 4294967295) << np.minimum((b.astype(np.int64) >> 0 & 255), 32)) & 0xFFFFFFFF
 VIDEO(vshl_uuu_clamp_bb0, "vshl.u32.u32.u32.clamp %0, %1, %2.b0;")
-
-// kernel vshl_ssu_sat_wrap grid 1 block 128
-// in a uint32 = np.concatenate([np.tile([0, 1, 0x7FFFFFFF, 0x80000000, 0xFFFFFFFF, 0x80FF7F01, 0x00FF8000, 31], 4), rng.integers(0, 2**32, 96)])
-// in b uint32 = np.concatenate([np.repeat([0, 1, 0x7FFFFFFF, 0x80000000, 0xFFFFFFFF, 0x7F8001FE, 33, 0x20], 4), rng.integers(0, 2**32, 96)])
-// in c uint32 = rng.integers(0, 2**32, 128)
-// out d uint32 = np.clip(((((a.astype(np.int64) >> 0 & 4294967295) ^ 2147483648) - 2147483648) << ((b.astype(np.int64) >> 0 & 4294967295) & 31)), -2147483648, 2147483647) & 0xFFFFFFFF
-VIDEO(vshl_ssu_sat_wrap, "vshl.s32.s32.u32.sat.wrap %0, %1, %2;")
 
 // kernel vshr_uuu_clamp grid 1 block 128
 // in a uint32 = np.concatenate([np.tile([0, 1, 0x7FFFFFFF, 0x80000000, 0xFFFFFFFF, 0x80FF7F01, 0x00FF8000, 31], 4), rng.integers(0, 2**32, 96)])
@@ -184,33 +156,12 @@ VIDEO(vset_us_eq_max_ab0_bb1, "vset.u32.s32.eq.max %0, %1.b0, %2.b1, %3;")
 // out d uint32 = [(int(u) * int(v) + int(w)) & 0xFFFFFFFF for u, v, w in zip((a.astype(np.int64) >> 0 & 4294967295), (b.astype(np.int64) >> 0 & 4294967295), c)]
 VIDEO(vmad_words, "vmad.u32.u32.u32 %0, %1, %2, %3;")
 
-// kernel vmad_saturated grid 1 block 128
-// in a uint32 = np.concatenate([np.tile([0, 1, 0x7FFFFFFF, 0x80000000, 0xFFFFFFFF, 0x80FF7F01, 0x00FF8000, 31], 4), rng.integers(0, 2**32, 96)])
-// in b uint32 = np.concatenate([np.repeat([0, 1, 0x7FFFFFFF, 0x80000000, 0xFFFFFFFF, 0x7F8001FE, 33, 0x20], 4), rng.integers(0, 2**32, 96)])
-// in c uint32 = rng.integers(0, 2**32, 128)
-// out d uint32 = [max(-2147483648, min(2147483647, (int(u) * int(v) + int(np.int32(np.uint32(0xFFFFFFFF ^ int(w)))) + 1))) & 0xFFFFFFFF for u, v, w in zip((((a.astype(np.int64) >> 0 & 4294967295) ^ 2147483648) - 2147483648), (b.astype(np.int64) >> 0 & 4294967295), c)]
-VIDEO(vmad_saturated, "vmad.s32.s32.u32.sat %0, %1, %2, -%3;")
-
-// kernel vmad_scaled grid 1 block 128
-// in a uint32 = np.concatenate([np.tile([0, 1, 0x7FFFFFFF, 0x80000000, 0xFFFFFFFF, 0x80FF7F01, 0x00FF8000, 31], 4), rng.integers(0, 2**32, 96)])
-// in b uint32 = np.concatenate([np.repeat([0, 1, 0x7FFFFFFF, 0x80000000, 0xFFFFFFFF, 0x7F8001FE, 33, 0x20], 4), rng.integers(0, 2**32, 96)])
-// in c uint32 = rng.integers(0, 2**32, 128)
-// out d uint32 = [((int(u) * int(v) + int(w)) >> 15) & 0xFFFFFFFF for u, v, w in zip((a.astype(np.int64) >> 0 & 65535), (b.astype(np.int64) >> 0 & 65535), c)]
-VIDEO(vmad_scaled, "vmad.u32.u32.u32.shr15 %0, %1.h0, %2.h0, %3;")
-
 // kernel vmad_negated grid 1 block 128
 // in a uint32 = np.concatenate([np.tile([0, 1, 0x7FFFFFFF, 0x80000000, 0xFFFFFFFF, 0x80FF7F01, 0x00FF8000, 31], 4), rng.integers(0, 2**32, 96)])
 // in b uint32 = np.concatenate([np.repeat([0, 1, 0x7FFFFFFF, 0x80000000, 0xFFFFFFFF, 0x7F8001FE, 33, 0x20], 4), rng.integers(0, 2**32, 96)])
 // in c uint32 = rng.integers(0, 2**32, 128)
 // out d uint32 = [((-int(u) * int(v) + int(np.int32(np.uint32(w)))) >> 7) & 0xFFFFFFFF for u, v, w in zip((((a.astype(np.int64) >> 8 & 255) ^ 128) - 128), (((b.astype(np.int64) >> 16 & 65535) ^ 32768) - 32768), c)]
 VIDEO(vmad_negated, "vmad.s32.s32.s32.shr7 %0, -%1.b1, %2.h1, %3;")
-
-// kernel vmad_plus_one grid 1 block 128
-// in a uint32 = np.concatenate([np.tile([0, 1, 0x7FFFFFFF, 0x80000000, 0xFFFFFFFF, 0x80FF7F01, 0x00FF8000, 31], 4), rng.integers(0, 2**32, 96)])
-// in b uint32 = np.concatenate([np.repeat([0, 1, 0x7FFFFFFF, 0x80000000, 0xFFFFFFFF, 0x7F8001FE, 33, 0x20], 4), rng.integers(0, 2**32, 96)])
-// in c uint32 = rng.integers(0, 2**32, 128)
-// out d uint32 = [max(0, min(4294967295, ((int(u) * int(v) + int(w) + 1) >> 7))) & 0xFFFFFFFF for u, v, w in zip((a.astype(np.int64) >> 0 & 255), (b.astype(np.int64) >> 0 & 4294967295), c)]
-VIDEO(vmad_plus_one, "vmad.u32.u32.u32.po.sat.shr7 %0, %1.b0, %2, %3;")
 
 // kernel vmad_twice_negated grid 1 block 128
 // in a uint32 = np.concatenate([np.tile([0, 1, 0x7FFFFFFF, 0x80000000, 0xFFFFFFFF, 0x80FF7F01, 0x00FF8000, 31], 4), rng.integers(0, 2**32, 96)])

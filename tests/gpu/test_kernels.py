@@ -1,4 +1,4 @@
-"""Kernels with known results on a GPU: clocks, copies and matrices, as the simulator computes them.
+"""Kernels with known results on a GPU: clocks, copies, matrices, video instructions.
 
 Outputs are compared bit for bit with those that the kernel's file states. Sums that are not exact
 are compared with the simulator's within the bound of matrix.c.
@@ -20,7 +20,7 @@ from tests.cukernel import Case, all_cases, compiled
 pytestmark = pytest.mark.gpu
 
 FOLDER = Path(__file__).parents[1] / "correct"
-FILES = ("clocks", "copies", "matrices")
+FILES = ("clocks", "copies", "matrices", "video")
 SIMULATED_ONLY = {"ordered"}
 """On an H200 nine threads in ten read a clock after a barrier that is not past all of those which
 other warps read before it: hardware does not order the reads of different warps."""

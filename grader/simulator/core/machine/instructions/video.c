@@ -7,7 +7,7 @@
 enum { A_SIGNED = 1, B_SIGNED = 2, D_SIGNED = 4, SAT = 8, ADD = 16 };
 enum VideoOp { V_ADD, V_SUB, V_AVRG, V_ABSDIFF, V_MIN, V_MAX, V_SET, V_SHL, V_SHR, V_MAD };
 enum { SECOND_ADD = 1, SECOND_MIN, SECOND_MAX };
-enum { WRAP = 1 << 14, NEGATED = 1 << 17, C_NEGATED = 1 << 18, PLUS_ONE = 1 << 19 };
+enum { WRAP = 1 << 14, NEGATED = 1 << 17 };
 enum { WORD = 32 };
 __extension__ typedef __int128 Wide;
 
@@ -68,16 +68,14 @@ static inline u32 part_bits(u32 part) { return part == 0 ? WORD : part < 5 ? 8 :
 static inline u32 part_at(u32 part) { return part == 0 ? 0 : part < 5 ? 8 * (part - 1) : 16 * (part - 5); }
 static inline s64 part_of(u32 x, u32 part, bool sign) { return element(x, part_at(part), part_bits(part), sign); }
 
-/* (a * b + c) >> scale; the result has a sign where a factor has, and where one of the terms is negated. */
+/* (a * b + c) >> scale; the result has a sign where a factor has. */
 static inline u32 video_mad(s64 x, s64 y, u32 c, const Insn *i) {
   u64 how = (u64)i->imm;
-  bool sign = i->flag & (A_SIGNED | B_SIGNED) || how & (NEGATED | C_NEGATED);
-  u32 scale = how >> 15 & 3, one = !!(how & (PLUS_ONE | NEGATED | C_NEGATED));
+  bool sign = i->flag & (A_SIGNED | B_SIGNED);
+  u32 scale = how >> 15 & 3;
   Wide r = (Wide)x * y;
-  if (how & NEGATED) r = ~r;
-  else if (how & C_NEGATED) c = ~c;
-  s64 added = sign ? (s64)(s32)c : (s64)c;
-  r += added + one;
+  if (how & NEGATED) r = -r;
+  r += sign ? (s64)(s32)c : (s64)c;
   r >>= scale == 1 ? 7 : scale == 2 ? 15 : 0;
   return (u32)(i->flag & SAT ? saturated(r, WORD, sign) : (s64)r);
 }
