@@ -249,6 +249,7 @@ ELSEWHERE = {
     "simulator/diagnose/kernel_code.py:kernel_code": "passes the source on to SourceVariables",
     "simulator/diagnose/kernel_code.py:member_of": "a symbol, once",
     "simulator/diagnose/kernel_code.py:static_element": "a symbol, once",
+    "simulator/diagnose/kernel_code.py:shared_shape": "a symbol, once",
     "simulator/ptx/debug_info.py:static": "a symbol, once",
     "simulator/ptx/debug_types.py:pointed_to": "a symbol, once",
     "gpu/functions.py:kernel_of": "passes a kernel's name to the driver",
