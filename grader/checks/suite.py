@@ -96,8 +96,9 @@ def make_check(spec: CheckSpec) -> Check:
     known = _check_info(module)
     options = read_options(spec, module.Options)
     return Check(
-        spec.name, spec.points, options, known.depends, module.evaluate, known.title, _where(spec),
-        getattr(module, "ONLY_ON", ""),
+        name=spec.name, points=spec.points, options=options, depends=known.depends,
+        evaluate=module.evaluate, title=known.title, where=_where(spec),
+        only_on=getattr(module, "ONLY_ON", ""),
     )  # fmt: skip
 
 

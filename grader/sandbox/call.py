@@ -387,6 +387,7 @@ def _spawned(
 ) -> Child:  # fmt: skip
     """Start it as a new interpreter; `shared` as for `_forked`, with bubblewrap's before errors."""
     *inherited, info, errors = shared
+    _, reply, *_ = inherited
     root = str(packages[0].parent)
     inner = [python_executable(), "-I", "-S", "-B", "-c", _START, json.dumps(arguments), root]
     if isolation.sandbox:
@@ -396,4 +397,4 @@ def _spawned(
         inner = isolation.group.enter_command(inner)
     variables = {**sandbox_environment(), **job.variables}
     process = start_process(inner, variables, (*inherited, info), errors)
-    return Child(process, isolation, inherited[1], errors, info)
+    return Child(process, isolation, reply, errors, info)

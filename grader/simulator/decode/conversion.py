@@ -317,9 +317,8 @@ def _scalar(op: str, operands: list[str], o: Operands, known: Known) -> list[Ins
     second = next((x for x in _SECONDARY[1:] if x in modifiers), "")
     scale = next((x for x in _SCALES[1:] if x in modifiers), "")
     negated = {x for x in own if x.startswith("-")}
-    if modifiers - {"sat", compared, second, scale, "clamp", "wrap"} or "c" in own:
-        raise NotSimulated(op)
-    if _differs(name, flag, modifiers, own):
+    others = modifiers - {"sat", compared, second, scale, "clamp", "wrap"}
+    if others or "c" in own or _differs(name, flag, modifiers, own):
         raise NotSimulated(op)
     if (negated and name != "mad") or {own[x] for x in own if x not in negated} - {*_PARTS}:
         raise NotSimulated(op)

@@ -179,10 +179,15 @@ static void mark_stored(Warp *w, const Region *r, u32 offset, u32 bytes, u64 hav
   }
 }
 
+/* Whether memory there may have marks of values that were stored without being set. */
+static bool may_be_marked(const Warp *w, const Region *r) {
+  const Undefined *u = undefined_of(w);
+  return (u->any || u->kept) && (r->space == SHARED || r->space == GLOBAL);
+}
+
 /* What is written has a value: an instruction that may store without one marks that afterwards. */
 static void clear_lanes(Warp *w, const Region *r, const u32 *offset, u32 bytes) {
-  const Undefined *u = undefined_of(w);
-  if (!(u->any || u->kept) || (r->space != SHARED && r->space != GLOBAL)) return;
+  if (!may_be_marked(w, r)) return;
   Unset s = unset_at(w, r);
   for (u32 m = s.missing || s.from ? w->mask : 0; m; m &= m - 1) {
     u32 at = offset[first_lane(m)];
@@ -197,7 +202,7 @@ void clear_written(Warp *w, const Insn *i, const Region *r, const u32 *offset, u
 void clear_rows(Warp *w, const Insn *i, const Region *g, const Rows *r) {
   u32 offset[LANES] __attribute__((aligned(32)));
   (void)i;
-  if (!undefined_of(w)->any && !undefined_of(w)->kept) return;
+  if (!may_be_marked(w, g)) return;
   spread(r, offset);
   clear_lanes(w, g, offset, 4);
 }
@@ -207,15 +212,13 @@ void clear_part(Warp *w, const Insn *i, const Region *r, const u32 *offset, u32 
 
 /* An atomic uses undefined bits of a value that was written, but to replace it, and to set or clear others. */
 void clear_updated(Warp *w, const Insn *i, const Region *r, u32 lane, u32 offset, u64 old, u64 now) {
-  const Undefined *u = undefined_of(w);
   (void)old, (void)now;
-  if (!(u->any || u->kept) || (r->space != SHARED && r->space != GLOBAL)) return;
-  u64 have = memory_bits(w, r, offset, i->size, false);
-  u32 from = have == mask_of(i->size) ? 0 : kept_at(w, r, offset, have | ~mask_of(i->size));
-  u64 set = ALL_BITS;
-  if (have == mask_of(i->size)) return;
+  if (!may_be_marked(w, r)) return;
+  u64 all = mask_of(i->size), have = memory_bits(w, r, offset, i->size, false), set = ALL_BITS;
+  if (have == all) return;
+  u32 from = kept_at(w, r, offset, have | ~all);
   if (!sets_bits(w, i, lane, &set) && from) report_origin(w, from, 1u << lane);
-  mark_stored(w, r, offset, i->size, (have | set) & mask_of(i->size), from);
+  mark_stored(w, r, offset, i->size, (have | set) & all, from);
 }
 
 void clear_copied_out(Warp *w, const Insn *i, const u32 *from, const Region *r, const u32 *offset) {
