@@ -19,7 +19,7 @@ from grader.simulator.decode.indexing import Indexing, Statics, indexings
 from grader.simulator.decode.instructions import Insn
 from grader.simulator.decode.lifetimes import BEGINS, ENDS, LIVES, Life, Marks, without_value
 from grader.simulator.decode.memory import GENERIC, base_of, space_of
-from grader.simulator.decode.operands import Operands, vector
+from grader.simulator.decode.operands import Operands, address_or_none, vector
 from grader.simulator.decode.overlaps import Copy, copies
 from grader.simulator.decode.parameters import COPY
 from grader.simulator.decode.printed import printed_arguments
@@ -71,6 +71,8 @@ class Numbered:
         printed: by id, calls of `printf` and what their arguments are: see printed.py.
         whole: by id, stores of integers that have no padding.
         copies: by id, loads of the loops of `memcpy`.
+        leaving: by id, accesses at places in the frame that are in a variable in part, and the
+            number of that variable.
     """
 
     places: list[Place] = field(default_factory=list)
@@ -82,6 +84,7 @@ class Numbered:
     printed: dict[int, int] = field(default_factory=dict)
     whole: set[int] = field(default_factory=set)
     copies: dict[int, Copy] = field(default_factory=dict)
+    leaving: dict[int, int] = field(default_factory=dict)
 
 
 def address_made(i: Instruction, rounds: int, o: Operands, pc: int) -> Insn:
@@ -102,10 +105,10 @@ def access_checks(i: Instruction, o: Operands, own: Numbered, *, local: bool) ->
     store = STORE * (parts[0] == "st")
     if local and space_of(parts) == GENERIC:
         values, where = i.operands[::-1] if store else i.operands
-        a, add, mode = base_of(o, where, GENERIC)
-        if mode == 8 and not where.startswith("[%SP"):
+        (a, add, mode), number = base_of(o, where, GENERIC), own.leaving.get(id(i), 0)
+        if mode == 8 and (number or not where.startswith("[%SP")):
             size = TYPE_BYTES[parts[-1]] * len(vector(values))
-            yield Insn("shadow_object", a=a, imm=add, size=size, flag=store)
+            yield Insn("shadow_object", a=a, b=number, imm=add, size=size, flag=store)
     for x in own.indexings.get(id(i), ()):
         limit, number = x.array.elements * x.array.stride, own.arrays[x.array]
         insn = Insn("shadow_index", a=o.source(x.register, 8), b=limit, c=number, imm=x.add)
@@ -126,6 +129,8 @@ class _Addressed:
         places: where they are, without rounds.
         temporaries: the places of temporary objects.
         marks: where variables and temporary objects begin and end.
+        leaving: by id, accesses at places in the frame that are in a variable in part, and the
+            first byte of that variable.
     """
 
     made: list[tuple[int, Instruction]]
@@ -133,6 +138,7 @@ class _Addressed:
     places: dict[int, Place]
     temporaries: dict[int, Place]
     marks: Marks
+    leaving: dict[int, int]
 
     def numbers(self, rounds: int) -> dict[int, int]:
         """How many numbers each place has, where one in a loop's body has so many."""
@@ -149,9 +155,13 @@ def _addressed(f: Function, variables: LocalVariables, source: str) -> _Addresse
     frames = [v for v in f.variables if v.space == "local" and not v.name.endswith(COPY)]
     if len(frames) != 1 or f.library:
         return None
-    found, library = _Addressed([], {}, {}, {}, {}), all(i.library for i in f.body)
+    found, library = _Addressed([], {}, {}, {}, {}, {}), all(i.library for i in f.body)
     nameless = dict[int, list[Instruction]]()
     for i in f.body:
+        if (v := _left_by(i, frames[0].name, variables)) is not None:
+            found.own[v.offset], found.leaving[id(i)] = v, v.offset
+            found.places.setdefault(v.offset, Place(v.offset, v.offset + v.bytes, own=0))
+            continue
         place = "".join(i.operands[2:])
         if i.op != "add.u64" or i.operands[1:2] != ["%SP"] or not _NUMBER.fullmatch(place):
             continue
@@ -166,7 +176,7 @@ def _addressed(f: Function, variables: LocalVariables, source: str) -> _Addresse
         elif v is None and variables.at(frames[0].name, first) is None:
             nameless.setdefault(first, []).append(i)
             found.made.append((first, i))
-    if found.made:
+    if found.made or found.leaving:
         found.marks.update(without_value(f, variables))
     for x in temporaries(f, nameless, variables, source) if nameless and source else ():
         found.temporaries[x.first] = Place(x.first, x.end, own=0, open=True)
@@ -174,6 +184,24 @@ def _addressed(f: Function, variables: LocalVariables, source: str) -> _Addresse
             for at in where:
                 found.marks.setdefault(id(f.body[at]), []).append(Life(event, x.first, 1))
     return found if found.places or found.temporaries else None
+
+
+def _left_by(i: Instruction, frame: str, variables: LocalVariables) -> LocalVariable | None:
+    """The variable that an access at a place in the frame begins in and leaves, if there is one.
+
+    Several variables may share a place: one of them has all that is accessed.
+    """
+    parts = i.op.split(".")
+    if i.library or parts[0] not in ("ld", "st") or len(i.operands) != 2:
+        return None
+    values, where = i.operands[::-1] if parts[0] == "st" else i.operands
+    base, first = address_or_none(where)
+    if base != "%SP" or space_of(parts) != GENERIC:
+        return None
+    end = first + TYPE_BYTES[parts[-1]] * len(vector(values))
+    around = [v for v in variables.by_frame.get(frame, ()) if 0 <= first - v.offset < v.bytes]
+    largest = max(around, key=lambda v: v.offset + v.bytes, default=None)
+    return largest if largest is not None and largest.offset + largest.bytes < end else None
 
 
 def _numbered(found: _Addressed, before: int, rounds: int) -> Numbered:
@@ -198,6 +226,8 @@ def _numbered(found: _Addressed, before: int, rounds: int) -> Numbered:
             numbered.displacements[id(i)] = first + (first_numbers[first] << _VARIABLE_SHIFT)
             if counts.get(first, 1) > 1:
                 numbered.made[id(i)] = counts[first]
+    left = found.leaving.items()
+    numbered.leaving.update((i, first_numbers[x]) for i, x in left if x in first_numbers)
     return numbered
 
 

@@ -115,7 +115,7 @@ static void report_returned(Warp *w, const Insn *i, u32 l, u32 number) {
 
 /* The access of lanes whose pointers differ in their owners alone. */
 static void check(Warp *w, const Insn *i, u64 pointer, u32 lanes) {
-  u32 number = variable_of(pointer);
+  u32 number = i->b ? i->b : variable_of(pointer);
   s64 at = (s64)(without_owner(pointer + (u64)i->imm) - LOCAL_BASE - LOCAL_START), far = INT64_MAX;
   if (!number) return;
   bool is_own = ((pointer - without_owner(pointer)) & ~VARIABLE_BITS) == owner_of(w, first_lane(lanes));
@@ -132,12 +132,13 @@ static void check(Warp *w, const Insn *i, u64 pointer, u32 lanes) {
 }
 
 /* Before an access through a pointer. An address that a function makes of a variable in its stack frame has the
- * variable's number, and keeps it in arithmetic and in memory: the access must be to that variable. */
+ * variable's number, and keeps it in arithmetic and in memory: the access must be to that variable. b: its number, where
+ * the access is at a place in the frame, which has none; else 0. */
 void ptx_shadow_object(Warp *w, const Insn *i) {
   const u64 *p = SRC(u64, i->a);
   u64 any = 0;
   EACH_LANE { any |= (u64)(s64)(s32)w->lane[l] & p[l]; }
-  if (!(any & LOCAL_MARK) || !(any & VARIABLE_BITS)) return;
+  if (!(any & LOCAL_MARK) || !(i->b || any & VARIABLE_BITS)) return;
   for (u32 left = w->mask; left;) {
     u32 first = first_lane(left), same = 0;
     u64 own = p[first] - owner_of(w, first);
