@@ -340,6 +340,8 @@ class Trace:
         unwritten: By argument index, a boolean mask of the same shape, True where an uninitialized
             buffer was never written.
         seconds: The wall time of each step.
+        others: By argument index, an output that another order of blocks and warps leaves, if one
+            differs by more than rounding.
         ended: False when the launch was aborted (launch failure, timeout, deadlock, trap).
         printed: What the kernel printed.
         accesses: The table of every access, when it was requested (grader.simulator.counters).
@@ -349,6 +351,7 @@ class Trace:
     findings: tuple[Finding, ...] = ()
     outputs: Mapping[int, NDArray[Any]] = field(default_factory=lambda: _EMPTY)
     unwritten: Mapping[int, NDArray[np.bool_]] = field(default_factory=lambda: _EMPTY)
+    others: Mapping[int, NDArray[Any]] = field(default_factory=lambda: _EMPTY)
     counters: Mapping[str, float] = field(default_factory=lambda: _EMPTY)
     lines: tuple[LineCounters, ...] = ()
     resources: Resources = Resources()

@@ -1,7 +1,8 @@
 """Kernels with their launch and right answer in comments, for data-driven tests.
 
-A line `// kernel NAME grid 2 block 64,2 [shared 256] [tol 1e-6] [cooperative yes]` begins a case;
-below it, in the order of the kernel's parameters,
+A line `// kernel NAME grid 2 block 64,2 [shared 256] [tol 1e-6] [cooperative yes] [orders wrong]`
+begins a case: the last for one whose outputs are right in the usual order of blocks and warps only.
+Below it, in the order of the kernel's parameters,
 
     // in NAME DTYPE = EXPRESSION           an array that the kernel reads
     // out NAME DTYPE = EXPRESSION          an uninitialized one, and what must be in it
@@ -172,11 +173,12 @@ class Case:
             if name in self.expected_texels
         }
         for index, right in () if wrong else expected.items():
-            got = trace.outputs[index]
-            if tolerance:
-                np.testing.assert_allclose(got, right, rtol=tolerance, atol=tolerance)
-            else:
-                np.testing.assert_array_equal(got, right)
+            np.testing.assert_allclose(trace.outputs[index], right, tolerance, tolerance)
+        others = [] if wrong else [k for k in trace.others if k in expected]
+        right_in_all = all(
+            np.allclose(trace.others[k], expected[k], tolerance, tolerance) for k in others
+        )
+        assert right_in_all == (self.options.get("orders") != "wrong"), trace.others
 
 
 def _dims(text: str) -> tuple[int, int, int]:

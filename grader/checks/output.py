@@ -80,7 +80,27 @@ def examine(run: CaseRun, program: Program, localization: Localization) -> tuple
         if mismatch is not None:
             stored = localization.stored.get((run.case.name, index))
             findings.append(at_store(describe(mismatch), mismatch, stored, program, line))
+        elif (other := run.trace.others.get(index)) is not None:
+            differs = compare(name, other, right, None, launch.block)
+            findings += [program.at(of_another_order(differs), line)] if differs else []
     return tuple(findings)
+
+
+def of_another_order(m: Mismatch) -> Finding:
+    """Describe a mismatch that an output has in another order of blocks and warps only."""
+    elements = f"{m.count} of {m.wrong.size} element{'s' * (m.wrong.size > 1)} of {m.name}"
+    return Finding(
+        kind="order-dependent",
+        severity="error",
+        message=f"{elements} {'is' if m.count == 1 else 'are'} wrong where blocks and warps run in "
+        f"another order, which CUDA allows{_message_tail(m, None)}",
+        detail=excerpt(m),
+        hint="Blocks and warps start and run in any order. Wait in a loop for what another one "
+        "computes, or let the last one to add to a counter finish the work: it knows by the "
+        "value that the atomic returns.",
+        count=m.count,
+        variable=m.name,
+    )
 
 
 def at_store(

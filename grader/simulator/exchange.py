@@ -146,6 +146,8 @@ def pack_traces(traces: Sequence[Trace]) -> tuple[list[Any], Arrays]:
             arrays[f"{k}.o.{index}"] = value
         if t.accesses is not None:
             arrays[f"{k}.a"] = t.accesses.view(np.uint8)
+        for index, value in t.others.items():
+            arrays[f"{k}.x.{index}"] = value
         for index, mask in t.unwritten.items():
             arrays[f"{k}.u.{index}"] = mask
         rows.append(
@@ -153,6 +155,7 @@ def pack_traces(traces: Sequence[Trace]) -> tuple[list[Any], Arrays]:
                 "findings": [asdict(f) for f in t.findings],
                 "outputs": list(t.outputs),
                 "unwritten": list(t.unwritten),
+                "others": list(t.others),
                 "table": t.accesses is not None,
                 "counters": dict(t.counters),
                 "lines": [[line.line, dict(line.counters)] for line in t.lines],
@@ -174,6 +177,7 @@ def unpack_traces(rows: Sequence[Any], arrays: Mapping[str, NDArray[Any]]) -> tu
             tuple(unpack_finding(f) for f in row["findings"]),
             {i: arrays[f"{k}.o.{i}"] for i in row["outputs"]},
             {i: arrays[f"{k}.u.{i}"].astype(np.bool_) for i in row["unwritten"]},
+            {i: arrays[f"{k}.x.{i}"] for i in row["others"]},
             row["counters"],
             tuple(LineCounters(line, held) for line, held in row["lines"]),
             Resources(**row["resources"]),

@@ -20,6 +20,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from math import prod
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -275,6 +276,16 @@ def output_difference(usual: Raw, other: Raw, launch: Launch, names: tuple[str, 
             at = int(np.argmax(_differing(a, b)))
             return f"`{name}[{at}]` is {b[at]} instead of {a[at]}"
     return ""
+
+
+def different_outputs(usual: Raw, other: Raw, launch: Launch) -> dict[int, NDArray[Any]]:
+    """By argument, the outputs of another run that differ by more than rounding."""
+    out: dict[int, NDArray[Any]] = {}
+    for index, name, a, b in _changed(usual, other, launch, ()):
+        found, array = _finding(name, a, b), launch.args[index]
+        if found.count and found.severity != "info" and isinstance(array, Array):
+            out[index] = b.reshape(array.shape)
+    return out
 
 
 def is_mixture(usual: Raw, result: Raw, more: Sequence[Raw], launch: Launch) -> bool:

@@ -287,7 +287,7 @@ class _Simulation:
         return OneRun(raw, found.findings(found.code.confirmation.doubts), reads.findings(), pcs)
 
     def with_other_orders(self, trace: Trace, schedules: int) -> Trace:
-        """Add what watchers find in other orders, and with `schedules` outputs that differ."""
+        """Add what other orders find and leave, and with `schedules` say which outputs differ."""
         variants, kernel = self.variants(), self.kernel
         assert not isinstance(variants, Finding) and kernel is not None  # the launch ended
         machines = [v.machine for v in variants]
@@ -313,7 +313,8 @@ class _Simulation:
         findings = orders.findings(trace, machines, schedules)
         differ = orders.differences() if schedules else ()
         findings += tuple(replace(f, file=self.program.file, line=kernel.line) for f in differ)
-        return replace(trace, findings=findings)
+        wrong = any(f.severity == "error" for f in findings)
+        return replace(trace, findings=findings, others={} if wrong else orders.outputs())
 
     def accesses(self) -> NDArray[np.void]:
         """The table of all accesses."""
@@ -358,9 +359,9 @@ def _trace(
         findings,
         outputs,
         unwritten,
-        launch_counters(raw, values),
-        line_counters(values, lines),
-        resources,
+        counters=launch_counters(raw, values),
+        lines=line_counters(values, lines),
+        resources=resources,
         toolchain=program.toolchain,
         printed=raw.printed,
     )

@@ -55,6 +55,28 @@ def test_the_one_line_that_stores_is_named() -> None:
     assert (finding.line, finding.text) == (8, "C[row * n + col] = sum;")
 
 
+def test_output_that_another_order_makes_wrong_fails() -> None:
+    run = a_run(SQUARE, others={1: wrong(SQUARE)})
+    verdict = evaluate(Options(), evidence(run, a_run(WIDE)))
+    assert verdict.cases == {"square": "fail", "wide": "pass"}
+    (finding,) = verdict.findings
+    assert (finding.kind, finding.severity, finding.line) == ("order-dependent", "error", 2)
+    assert finding.message == (
+        "1 of 16 elements of C is wrong where blocks and warps run in another order, which CUDA "
+        "allows; the first is C[0, 1] = -4, expected 9 (allowed error 0.001)"
+    )
+
+
+def test_output_of_another_order_within_the_bound_is_right() -> None:
+    run = a_run(SQUARE, others={1: right_answer(SQUARE) + 5e-4})
+    assert evaluate(Options(), evidence(run)).findings == ()
+
+
+def test_wrong_output_is_reported_once() -> None:
+    run = a_run(SQUARE, wrong(SQUARE), others={1: wrong(SQUARE, value=-5.0)})
+    assert [f.kind for f in evaluate(Options(), evidence(run)).findings] == ["wrong-output"]
+
+
 def test_two_lines_that_store_are_not_guessed_between() -> None:
     lines = (counters(6, st_requests=4), counters(8, st_requests=4))
     verdict = evaluate(Options(), evidence(a_run(SQUARE, wrong(SQUARE), lines=lines)))

@@ -11,6 +11,7 @@ from grader.launch import Array, Finding, Launch, Scalar
 from grader.simulator.core.bindings import core
 from grader.simulator.core.run import Limits, Machine
 from grader.simulator.decode.module import decode
+from grader.simulator.exchange import pack_traces, unpack_traces
 from grader.simulator.ptx.parser import parse
 from grader.simulator.schedules import FEW_ORDERS, ORDERS, chosen_orders
 from grader.simulator.simulate import simulate
@@ -66,6 +67,34 @@ def test_output_that_depends_on_the_order_is_reported(source: bytes) -> None:
 @pytest.mark.parametrize("source", [EVERY_BLOCK, OWN_ELEMENT])
 def test_output_that_does_not_depend_on_the_order_is_clean(source: bytes) -> None:
     assert findings(source) == ()
+
+
+FEW_SLOTS = b"""\
+__device__ int next;
+extern "C" __global__ void last(int* out) {
+    if (threadIdx.x == 0) out[atomicAdd(&next, 1)] = blockIdx.x;
+    if (threadIdx.x == 0) atomicAdd(&out[15], atomicAdd(&next, 0) >> 10);
+}
+"""
+
+
+def outputs_of_another_order(source: bytes, dtype: str = "int32") -> dict[int, object]:
+    out = Array("out", (4, 4), dtype, np.zeros((4, 4), dtype), True)
+    launch = Launch("last", (15, 1, 1), (128, 1, 1), (out,))
+    traces = simulate(compile_here(source, "last.cu"), [launch])
+    (trace,) = unpack_traces(*pack_traces(traces))
+    return {k: (x.shape, sorted(x.reshape(-1).tolist())) for k, x in trace.others.items()}
+
+
+def test_trace_has_an_output_that_another_order_leaves() -> None:
+    """It is what the optimized code leaves; whether it is right is the lab's to say."""
+    assert outputs_of_another_order(FEW_SLOTS) == {0: ((4, 4), sorted([*range(15), 0]))}
+
+
+@pytest.mark.parametrize("source", [EVERY_BLOCK, OWN_ELEMENT, ROUNDING])
+def test_trace_has_no_output_of_another_order_that_is_alike(source: bytes) -> None:
+    dtype = "float32" if source is ROUNDING else "int32"
+    assert outputs_of_another_order(source, dtype) == {}
 
 
 SCRATCH = {
