@@ -23,6 +23,7 @@ from grader.simulator.decode.memory import parameter_value
 from grader.simulator.decode.module import Image
 from grader.simulator.decode.operands import Constant, OperandError
 from grader.simulator.decode.stack import local_variables
+from grader.simulator.ptx.debug_types import OF_MEMBER, OF_NUMBER
 from grader.simulator.ptx.model import Module, PtxError, Variable, plain_name
 
 GAP, WRITTEN = 1, 2
@@ -58,7 +59,7 @@ class Buffer:
         partly: a mask of the bytes that have values, where only some do.
         readonly: whether it is constant memory.
         argument: the index of the launch's argument; None for a variable.
-        members: of an argument: which bytes of an element belong to members, not to padding.
+        members: of an argument: what the bytes of an element belong to: see `pointed_to`.
         hot, cell: the shadow: see core.h's Buffer.
     """
 
@@ -68,7 +69,7 @@ class Buffer:
     readonly: bool = False
     argument: int | None = None
     partly: NDArray[np.bool_] | None = None
-    members: NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, np.bool_))
+    members: NDArray[np.uint8] = field(default_factory=lambda: np.zeros(0, np.uint8))
     hot: NDArray[np.uint32] = field(init=False)
     cell: NDArray[np.uint8] = field(init=False)
 
@@ -387,14 +388,13 @@ def _special(name: str, launch: Launch, window: SharedWindow) -> int:
     return values.get(register, 0)
 
 
-def _argument_buffer(index: int, argument: Array, members: list[bool]) -> Buffer:
+def _argument_buffer(index: int, argument: Array, members: list[int]) -> Buffer:
     undefined = argument.undefined_bytes()
-    if argument.data is None:
-        data = np.full(argument.nbytes, POISON, np.uint8)
-    else:
+    data = np.full(argument.nbytes, POISON, np.uint8)
+    if argument.data is not None:
         data = np.ascontiguousarray(argument.data, argument.dtype).reshape(-1).view(np.uint8).copy()
         data[undefined] = POISON
     initialized = argument.data is not None and argument.initialized is None
     partly = None if initialized or argument.data is None else ~undefined
-    terms = initialized, False, index, partly, np.array(members, np.bool_)
-    return Buffer(argument.name, data, *terms)
+    own = np.array(members, np.uint8).clip(max=OF_NUMBER if argument.read_back else OF_MEMBER)
+    return Buffer(argument.name, data, initialized, False, index, partly, own)

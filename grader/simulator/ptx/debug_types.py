@@ -20,8 +20,10 @@ from grader.simulator.ptx.debug_entries import (
 AGGREGATES, NAMED_TYPES = (0x02, 0x13), (0x16, 0x26, 0x35)
 _SIZE, _UPPER, _COUNT, TYPE, OFFSET = 0x0B, 0x2F, 0x37, 0x49, 0x38
 BLOCK, _BITS, POINTERS, _MEMBER_POINTER = 0x0B, 0x0D, (0x0F, 0x10, 0x42), 0x1F
-_FUNCTION, _LINKAGE, _BASE, _MOST_BYTES = 0x2E, 0x2007, 0x1C, 1 << 16
+_FUNCTION, _LINKAGE, _BASE, _BASE_TYPE, _MOST_BYTES = 0x2E, 0x2007, 0x1C, 0x24, 1 << 16
 """The largest type of which the bytes of members are told from others comes last."""
+OF_MEMBER, OF_NUMBER = 1, 2
+"""What a byte of an argument belongs to: see core/machine/launch.h."""
 MAX_TYPE_DEPTH = 16
 """Types within types that are followed."""
 
@@ -57,10 +59,11 @@ class DebugTypes:
                     out.setdefault(f"_ZZ{own}E{len(name)}{name}", []).append((of, name))
         return out
 
-    def pointed_to(self, symbol: str) -> list[list[bool]]:
+    def pointed_to(self, symbol: str) -> list[list[int]]:
         """Of each parameter of a function: which bytes of what it points to belong to members.
 
-        Empty for one that is no pointer, or points to what has no size.
+        OF_MEMBER for each of these, 0 for the others, and OF_NUMBER for all where it points to
+        numbers. Empty for one that is no pointer, or points to what has no size.
         """
         functions = (e for e in self.types.values() if e.tag == _FUNCTION)
         f = next((e for e in functions if e.values.get(_LINKAGE) == symbol), None)
@@ -71,8 +74,18 @@ class DebugTypes:
                 while of is not None and of.tag in NAMED_TYPES:
                     of = self.types.get(of.number(TYPE))
                 pointee = of.number(TYPE) if of is not None and of.tag in POINTERS else 0
-                out.append(self._members(pointee, 0))
+                each = OF_NUMBER if self._is_number(pointee) else OF_MEMBER
+                out.append([each * own for own in self._members(pointee, 0)])
         return out
+
+    def _is_number(self, number: int) -> bool:
+        """Whether a type is one number, or an array of numbers."""
+        entry = self.types.get(number)
+        for _ in range(MAX_TYPE_DEPTH):
+            if entry is None or entry.tag not in (*NAMED_TYPES, ARRAY):
+                break
+            entry = self.types.get(entry.number(TYPE))
+        return entry is not None and entry.tag == _BASE_TYPE
 
     def _members(self, number: int, depth: int) -> list[bool]:
         """Which bytes of a type belong to a scalar."""

@@ -139,6 +139,8 @@ typedef struct {
 
 enum { HOT_UNINIT = 0, HOT_SHARED_INPUT = 1, HOT_INIT = 2, HOT_TOUCHED = 3 };
 
+enum { OF_MEMBER = 1, OF_NUMBER = 2 };
+
 /* One buffer of global memory and its shadow. */
 typedef struct {
   u64 base, size;
@@ -147,7 +149,8 @@ typedef struct {
   Cell *cell;                         /* shadow of each granule */
   u32 readonly, dead;                 /* constant memory; 0, or after the instruction that freed it */
   u32 written, input;                 /* a thread wrote to it; see proof.h */
-  const u8 *members;                  /* of an argument: which of its `item` bytes belong to members; item 0: none */
+  const u8 *members;                  /* of an argument: which of its `item` bytes belong to members, OF_MEMBER, or that it
+                                         is a number, OF_NUMBER; item 0: none */
   u64 item;
 } Buffer;
 

@@ -498,7 +498,8 @@ void ptx_shadow_compute(Warp *w, const Insn *i) {
 }
 
 const Watcher definedness_watcher = {
-    .blocks = FULL_BLOCKS, .block_created = make, .block_started = forget, .block_destroyed = discard,
+    .blocks = FULL_BLOCKS, .block_created = make, .block_started = forget, .block_ended = report_bits_left,
+    .block_destroyed = discard,
     .frame_pushed = push_frame, .write = clear_written, .write_rows = clear_rows, .updated = clear_updated,
     .atomic_part = clear_part, .copied_out = clear_copied_out, .copy_read = note_unset_copy,
     .copy_started = place_unset_copy, .copy_completed = finish_unset_copy};

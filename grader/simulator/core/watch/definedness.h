@@ -78,6 +78,8 @@ u32 kept_at(const Warp *w, const Region *r, u32 offset, u64 have);
 void note_origin(Warp *w, const Insn *i, u32 l, const Region *r, u32 offset, u32 *from);
 void report_origin(Warp *w, u32 from, u32 missing);
 bool was_left(const Warp *w, u32 from);
+/* At the end of a block: the bits that it leaves undefined in numbers of outputs. */
+void report_bits_left(Cta *c);
 u32 selected_from(Warp *w, u32 from);
 /* The origin of what an instruction leaves in memory, or computes, of an undefined register: what would be reported
  * of it. */

@@ -1,6 +1,7 @@
 /* Shared and global memory that holds values which were never set. A store of such a value is no use of it: its
  * place counts as never written, or has undefined bits, and it keeps what would have been reported at the store. That is
- * reported when the value is used: computed with, compared, an address, or left in an output that the host reads. */
+ * reported when the value is used: computed with, compared, an address, or left in an output that the host reads. Bits
+ * that a store leaves undefined in numbers of an output may be set until the block ends, and are reported then. */
 #include <stdlib.h>
 #include <string.h>
 #include "machine/instructions/operation.h"
@@ -18,9 +19,13 @@ bool memory_at(const Warp *w, const Insn *i, u32 l, Region *r, u32 *offset) {
   return true;
 }
 
+/* In a place's `from`: the origin of undefined bits, for the end of the block alone: a read of them is a use of its own. */
+enum { BITS_LEFT = 0x8000 };
+static bool keeps(u16 from) { return from && !(from & BITS_LEFT); }
+
 static Unset unset_in(const Undefined *u, const Launch *n, u32 space, const Buffer *b) {
   u32 number = space == SHARED ? 0 : (u32)(b - n->buffer);
-  return space == SHARED ? u->shared : number < u->buffers ? u->global[number] : (Unset){NULL, NULL};
+  return space == SHARED ? u->shared : number < u->buffers ? u->global[number] : (Unset){0};
 }
 static Unset unset_at(const Warp *w, const Region *r) {
   return unset_in(undefined_of(w), w->launch, r->space, r->buffer);
@@ -40,14 +45,14 @@ u64 memory_bits(const Warp *w, const Region *r, u32 offset, u32 bytes, bool writ
   const Unset u = unset_at(w, r);
   const u8 *missing = u.missing;
   for (u32 k = 0; k < bytes; k++)
-    if ((written && !(u.from && u.from[offset + k])) || !unwritten(w, r, offset + k))
+    if ((written && !(u.from && keeps(u.from[offset + k]))) || !unwritten(w, r, offset + k))
       have |= (u64)(u8)(missing ? ~missing[offset + k] : 255) << BYTE * k;
   return have;
 }
 
 static u32 first_kept(const u16 *from, u32 offset, u32 bytes, u64 have) {
   for (u32 k = 0; from && k < bytes; k++, have >>= BYTE)
-    if ((have & 255) != 255 && from[offset + k]) return FROM_MEMORY | (from[offset + k] - 1u);
+    if ((have & 255) != 255 && keeps(from[offset + k])) return FROM_MEMORY | (from[offset + k] - 1u);
   return 0;
 }
 u32 kept_at(const Warp *w, const Region *r, u32 offset, u64 have) {
@@ -153,21 +158,21 @@ void forget_unset(Undefined *u) {
     free(u->global[b].from);
   }
   free(u->global);
-  u->shared = (Unset){NULL, NULL};
+  u->shared = (Unset){0};
   u->global = NULL;
   u->buffers = 0;
   u->any = u->kept = false;
   u->pending = 0;
 }
 
-/* Marks what a lane has stored: a granule of which nothing is defined counts as never written. */
-static void mark_stored(Warp *w, const Region *r, u32 offset, u32 bytes, u64 have, u32 from) {
+/* Marks what a lane has stored: a granule of which nothing is defined counts as never written. `left`: 0, or BITS_LEFT. */
+static void mark_stored(Warp *w, const Region *r, u32 offset, u32 bytes, u64 have, u32 from, u32 left) {
   const Launch *n = w->launch;
   u32 shift = r->space == SHARED ? n->shared_shift : n->global_shift, each = 1u << shift;
   u8 *missing = unset_at(w, r).missing;
   u16 *origins = from ? from_for(w, r) : unset_at(w, r).from;
   for (u32 k = 0; origins && k < bytes; k++)
-    origins[offset + k] = from && (have >> BYTE * k & 255) != 255 ? (u16)((from & ~FROM_MEMORY) + 1) : 0;
+    origins[offset + k] = from && (have >> BYTE * k & 255) != 255 ? (u16)(((from & ~FROM_MEMORY) + 1) | left) : 0;
   for (u32 k = 0; k < bytes; k += each) {
     u32 run = bytes - k < each ? bytes - k : each;
     u64 mine = have >> BYTE * k & mask_of(run);
@@ -218,7 +223,7 @@ void clear_updated(Warp *w, const Insn *i, const Region *r, u32 lane, u32 offset
   if (have == all) return;
   u32 from = kept_at(w, r, offset, have | ~all);
   if (!sets_bits(w, i, lane, &set) && from) report_origin(w, from, 1u << lane);
-  mark_stored(w, r, offset, i->size, (have | set) & all, from);
+  mark_stored(w, r, offset, i->size, (have | set) & all, from, 0);
 }
 
 void clear_copied_out(Warp *w, const Insn *i, const u32 *from, const Region *r, const u32 *offset) {
@@ -278,7 +283,7 @@ void finish_unset_copy(Warp *w, const Insn *i, const u32 *offset) {
     else u->copy[left++] = c;
     for (u32 at = 0; mine && at < i->size; at += 8) {
       u32 part = i->size - at < 8 ? i->size - at : 8u;
-      mark_stored(w, &r, c.at + at, part, c.have[at / 8] & mask_of(part), c.from);
+      mark_stored(w, &r, c.at + at, part, c.have[at / 8] & mask_of(part), c.from, 0);
     }
   }
   u->pending = left;
@@ -304,6 +309,33 @@ u32 left_by(Warp *w, const Insn *i, u32 from, u32 lanes) {
   return origin_of(w, &(Origin){.report = r, .element = (s64)r.address, .kept = true});
 }
 
+/* Whether an argument's elements are numbers, of which the host reads all bits. */
+static bool has_numbers(const Buffer *b) { return b->item && b->members[0] == OF_NUMBER; }
+
+/* What is reported at the end of the block if a number keeps the undefined bits that a lane stores. */
+static u32 bits_left_by(Warp *w, u32 from, u32 l) {
+  Origin o = undefined_of(w)->origin[from & ~FROM_MEMORY];
+  if (o.kept) return from;
+  o.kept = true;
+  o.report.thread = thread_of(w, l);
+  o.report.address = o.offset[o.lanes >> l & 1 ? l : first_lane(o.lanes)];
+  return origin_of(w, &o);
+}
+
+void report_bits_left(Cta *c) {
+  const Undefined *u = c->state[definedness_slot];
+  for (u32 k = 0; u && u->kept && k < u->buffers; k++) {
+    const Buffer *b = &c->worker->launch->buffer[k];
+    Unset s = u->global[k];
+    if (!s.from || !has_numbers(b)) continue;
+    for (u64 at = 0; at < b->size; at++)
+      if (s.from[at]) {
+        report_origin(c->warp, FROM_MEMORY | ((s.from[at] & ~(u32)BITS_LEFT) - 1), 1);
+        at += b->item - 1 - at % b->item;
+      }
+  }
+}
+
 /* After a store to shared or global memory: d: the shadow of what it stored; b: the number of its register; flag: 1 in
  * library code, 2 where a value is only copied, and may be defined in part, 4 where the register is a variable of a
  * library, 8 where the value has been checked. */
@@ -326,7 +358,9 @@ void ptx_shadow_stored(Warp *w, const Insn *i) {
     bool reports = library ? kept != 0 : !(i->flag & CHECKED);
     if (reports && lacking >> l & 1 && is_output(&r, offset, i->size, have, copies)) used |= 1u << l;
     bool whose = !(from & FROM_MEMORY) || nothing >> l & 1; /* else the read of the rest is the first use of it */
-    mark_stored(w, &r, offset, i->size, used >> l & 1 ? ALL_BITS : have, whose ? kept : 0);
+    bool leaves = !whose && !library && unset >> l & 1 && r.space == GLOBAL && has_numbers(r.buffer);
+    u32 origin = whose ? kept : leaves ? bits_left_by(w, from, l) : 0;
+    mark_stored(w, &r, offset, i->size, used >> l & 1 ? ALL_BITS : have, origin, leaves ? BITS_LEFT : 0);
   }
   if (!used) return;
   *DST(u32, i->d) |= used;

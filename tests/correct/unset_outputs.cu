@@ -1,0 +1,169 @@
+// Bits that were never set, merged by masks and shifts, and what of them is left in an output when the block ends.
+struct Fields { unsigned a : 5, b : 11, c : 16; };
+union Halves { unsigned w; unsigned short h[2]; };
+
+// Wrong: the fourth byte was never set.
+// kernel packed_bytes grid 1 block 32
+// finds uninitialized-read error `s[3]`
+// out y uint32 = np.arange(32) * 0x10101
+extern "C" __global__ void packed_bytes(unsigned *y) {
+  __shared__ unsigned char s[128];
+  int t = threadIdx.x;
+  s[4 * t] = s[4 * t + 1] = s[4 * t + 2] = t;
+  __syncthreads();
+  y[t] = s[4 * t] | s[4 * t + 1] << 8 | s[4 * t + 2] << 16 | s[4 * t + 3] << 24;  // <- uninitialized-read
+}
+
+// kernel packed_three_bytes grid 1 block 32
+// out y uint32 = np.arange(32) * 0x10101
+extern "C" __global__ void packed_three_bytes(unsigned *y) {
+  __shared__ unsigned char s[128];
+  int t = threadIdx.x;
+  s[4 * t] = s[4 * t + 1] = s[4 * t + 2] = t;
+  __syncthreads();
+  y[t] = (s[4 * t] | s[4 * t + 1] << 8 | s[4 * t + 2] << 16 | s[4 * t + 3] << 24) & 0xffffff;
+}
+
+// Wrong: half of the lanes have no byte to add.
+// kernel masked_and_merged grid 1 block 32
+// out y uint32 = np.arange(32)
+extern "C" __global__ void masked_and_merged(unsigned *y) {
+  __shared__ unsigned s[32];
+  int t = threadIdx.x;
+  if (t < 16) s[t] = t;
+  __syncthreads();
+  unsigned w = 0;
+  w |= s[t] & 0xff;  // <- uninitialized-read
+  y[t] = w;
+}
+
+// Wrong: of each word two bytes were set, and one is replaced.
+// kernel one_of_four_left grid 1 block 32
+// out y uint32 = np.arange(32)
+extern "C" __global__ void one_of_four_left(unsigned *y) {
+  __shared__ unsigned s[32];
+  int t = threadIdx.x;
+  unsigned char *b = reinterpret_cast<unsigned char *>(s);
+  b[4 * t] = t;
+  b[4 * t + 1] = 0;
+  __syncthreads();
+  y[t] = s[t] | 0x0f000000;  // <- uninitialized-read
+}
+
+// kernel none_of_four_left grid 1 block 32
+// out y uint32 = np.arange(32) | 0xffff0000
+extern "C" __global__ void none_of_four_left(unsigned *y) {
+  __shared__ unsigned s[32];
+  int t = threadIdx.x;
+  unsigned char *b = reinterpret_cast<unsigned char *>(s);
+  b[4 * t] = t;
+  b[4 * t + 1] = 0;
+  __syncthreads();
+  y[t] = s[t] | 0xffff0000;
+}
+
+// Wrong: the high half was never set.
+// kernel two_halves grid 1 block 32
+// out y uint32 = np.arange(32)
+extern "C" __global__ void two_halves(unsigned *y) {
+  __shared__ unsigned short s[64];
+  int t = threadIdx.x;
+  s[2 * t] = t;
+  __syncthreads();
+  unsigned low = s[2 * t], high = s[2 * t + 1];  // <- uninitialized-read
+  y[t] = high << 16 | low;
+}
+
+// What is stored first is not what the block leaves.
+// kernel two_halves_again grid 1 block 32
+// out y uint32 = np.arange(32) | 4 << 16
+extern "C" __global__ void two_halves_again(unsigned *y) {
+  __shared__ unsigned short s[64];
+  int t = threadIdx.x;
+  s[2 * t] = t;
+  __syncthreads();
+  y[t] = s[2 * t] | s[2 * t + 1] << 16;
+  s[2 * t + 1] = 4;
+  y[t] = s[2 * t] | s[2 * t + 1] << 16;
+}
+
+// Wrong: the fourth component.
+// kernel vector_as_word grid 1 block 32
+// finds uninitialized-read error `v.w`
+// out y uint32 = np.arange(32)
+extern "C" __global__ void vector_as_word(unsigned *y) {
+  uchar4 v;
+  v.x = threadIdx.x;
+  v.y = v.z = 0;
+  y[threadIdx.x] = *reinterpret_cast<unsigned *>(&v);  // <- uninitialized-read
+}
+
+// Wrong: one half of a union.
+// kernel half_of_a_union grid 1 block 32
+// out y uint32 = np.arange(32)
+extern "C" __global__ void half_of_a_union(unsigned *y) {
+  Halves u;
+  u.h[0] = threadIdx.x;
+  y[threadIdx.x] = u.w;  // <- uninitialized-read
+}
+
+// kernel both_of_a_union grid 1 block 32
+// out y uint32 = np.arange(32) | 3 << 16
+extern "C" __global__ void both_of_a_union(unsigned *y) {
+  Halves u;
+  u.h[0] = threadIdx.x;
+  u.h[1] = 3;
+  y[threadIdx.x] = u.w;
+}
+
+// Fields are written one by one into words that had no value.
+// kernel fields_of_words grid 1 block 32
+// out y uint32 = np.arange(32) | 3 << 5 | 7 << 16
+extern "C" __global__ void fields_of_words(unsigned *y) {
+  Fields *f = reinterpret_cast<Fields *>(y) + threadIdx.x;
+  f->a = threadIdx.x;
+  f->b = 3;
+  f->c = 7;
+}
+
+// Wrong: the third field.
+// kernel two_fields_of_words grid 1 block 32
+// out y uint32 = np.arange(32) | 3 << 5
+extern "C" __global__ void two_fields_of_words(unsigned *y) {
+  Fields *f = reinterpret_cast<Fields *>(y) + threadIdx.x;
+  f->a = threadIdx.x;
+  f->b = 3;  // <- uninitialized-read
+}
+
+// The host reads the fields: they are no numbers of 32 bits.
+// kernel fields_of_structs grid 1 block 32
+// inout y uint32 = np.zeros(32) -> np.arange(32) | 3 << 5
+extern "C" __global__ void fields_of_structs(Fields *y) {
+  __shared__ Fields s[32];
+  s[threadIdx.x].a = threadIdx.x;
+  s[threadIdx.x].b = 3;
+  y[threadIdx.x].a = s[threadIdx.x].a;
+  y[threadIdx.x].b = s[threadIdx.x].b;
+}
+
+// Scratch that is no output may keep what it has.
+// kernel scratch grid 1 block 32
+// in work uint32 = np.zeros(32)
+// out y uint32 = np.arange(32)
+extern "C" __global__ void scratch(unsigned *work, unsigned *y) {
+  __shared__ unsigned short s[64];
+  int t = threadIdx.x;
+  s[2 * t] = t;
+  __syncthreads();
+  work[t] = s[2 * t] | s[2 * t + 1] << 16;
+  y[t] = work[t] & 0xffff;
+}
+
+// Bytes are packed a loop's round at a time.
+// kernel packed_in_rounds grid 2 block 32
+// out y uint32 = np.arange(64) * 0x1010101
+extern "C" __global__ void packed_in_rounds(unsigned *y) {
+  unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
+  unsigned char *bytes = reinterpret_cast<unsigned char *>(y + i);
+  for (int k = 0; k < 4; ++k) bytes[k] = i;
+}
