@@ -7,9 +7,9 @@ there: no hint names a place that was tried and left the race.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Container, Iterator, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from grader.simulator.core import bindings as c
 from grader.simulator.core.bindings import core
@@ -18,14 +18,27 @@ from grader.simulator.decode.module import decode
 from grader.simulator.diagnose.barriers import BARRIER_KINDS
 from grader.simulator.diagnose.kernel_code import source_lines
 from grader.simulator.diagnose.places import Gap
-from grader.simulator.diagnose.races import ACROSS_BLOCKS, WITHIN_WARP, Report
+from grader.simulator.diagnose.race_messages import Meeting, Missing, Pair
+from grader.simulator.diagnose.races import (
+    ACROSS_BLOCKS,
+    BLOCK_SCOPE,
+    IN_FLIGHT,
+    WITHIN_WARP,
+    Report,
+)
 from grader.simulator.ptx.call_copies import original_name
 from grader.simulator.ptx.model import Function, Instruction, Location, Module, root_lines
+from grader.simulator.schedules import ABREAST
+
+if TYPE_CHECKING:
+    from grader.simulator.diagnose.kernel_code import KernelCode
 
 MOST_STEPS = 1 << 18
 """The warp instructions of a run that is repeated."""
 MOST_TRIALS = 6
 """The places that are tried in one run's code."""
+MOST_MEETINGS, MOST_LINES = 8, 3
+"""The places that are tried for the signals and waits of one run, and those of each for a race."""
 
 Rounds = Callable[[Machine], Raw]
 
@@ -91,6 +104,111 @@ class BarrierTrials:
             if function is not None and (place := _place(function, gap)) is not None:
                 return function, place
         return None
+
+
+class SignalTrials:
+    """Runs of one kernel's debug code in which all threads of a block meet for a signal or wait.
+
+    Args:
+        module: the module with that code.
+        code: the kernel.
+        waits: the program counters of what waits for other blocks.
+        signals: those of what signals other blocks.
+        run: runs a machine in the order of the races, or in another one.
+    """
+
+    def __init__(
+        self,
+        module: Module,
+        code: KernelCode,
+        waits: Sequence[int],
+        signals: Sequence[int],
+        run: Callable[[Machine, int], Raw],
+    ) -> None:
+        self.module, self.code, self.run = module, code, run
+        self.waits, self.signals = waits, signals
+
+    def missing(self, raw: Raw, known: Container[Pair]) -> dict[Pair, Missing]:
+        """What is missing, by race between two blocks.
+
+        Args:
+            raw: the run that found the races.
+            known: the races for which it is known.
+        """
+        races = raw.reports[raw.reports["kind"] == c.RACE]
+        races = races[races["flags"] & (ACROSS_BLOCKS | IN_FLIGHT | BLOCK_SCOPE) == ACROSS_BLOCKS]
+        pairs = {(int(r["pc"]), int(r["pc2"])) for r in races}
+        pairs = {pair for pair in pairs if pair not in known}
+        if not pairs or raw.steps > MOST_STEPS or _breaks_barriers(raw):
+            return {}
+        own = {pair: dict.fromkeys(self._places(pair)) for pair in sorted(pairs)}
+        every = dict.fromkeys(place for places in own.values() for place in places)
+        out: dict[Pair, Missing] = {}
+        lines = self.code.line_of
+        for place in [*every][:MOST_MEETINGS]:
+            missing = [pair for pair in pairs - out.keys() if place in own[pair]]
+            if not missing or (left := self._left(place)) is None:
+                continue
+            ended = [pair for pair in missing if frozenset(lines[pc] for pc in pair) not in left]
+            out |= dict.fromkeys(ended, Missing(meeting=place))
+        return out
+
+    def _places(self, pair: Pair) -> Iterator[Meeting]:
+        """The places where threads may have to meet, those nearest to a race's accesses first.
+
+        The access that came first in the run need not be the one that the program orders first.
+        """
+        lines = self.code.line_of
+        for then, first in (pair, pair[::-1]):
+            for pcs, access, signals in ((self.signals, first, True), (self.waits, then, False)):
+                near = sorted(pcs, key=lambda pc: abs(lines[pc] - lines[access]))
+                for line in [*dict.fromkeys(lines[pc] for pc in near)][:MOST_LINES]:
+                    pc = next(pc for pc in near if lines[pc] == line)
+                    for statement in self._statements(pc, access):
+                        yield Meeting(line, *statement, signals)
+
+    def _statements(self, pc: int, access: int) -> Iterator[tuple[int, int]]:
+        """The lines of the statements with a signal or wait, or with a call that leads to it.
+
+        In a function that the access is not in, that is a statement of its body; else one of the
+        innermost block around both.
+        """
+        branches, lines = self.code.branches, self.code.line_of
+        parting = self.code.calls.parting(pc, access)
+        inner, outer = (parting[0].line, parting[1].line) if parting else (lines[pc], 0)
+        if inner != lines[pc] and (own := branches.statement(lines[pc], 0)):
+            yield own
+        if both := branches.statement(inner, outer):
+            yield both
+
+    def _left(self, place: Meeting) -> set[frozenset[int]] | None:
+        """The lines of the races of two orders in which threads meet; None where one breaks off."""
+        functions = self.module.functions.values()
+        found = next(((f, at) for f in functions if (at := _index(place, f)) is not None), None)
+        if found is None:
+            return None
+        changed = with_barrier(*found, warp=False)
+        module = replace(self.module, functions={**self.module.functions, changed.name: changed})
+        image = decode(module, self.code.image.functions[0].name, core().known, definedness=True)
+        machine, left = Machine(module, image), set[frozenset[int]]()
+        lines = source_lines(image)
+        for order in (0, ABREAST):
+            raw = self.run(machine, order)
+            if not raw.ended or _breaks_barriers(raw):
+                return None
+            pcs = [(int(r["pc"]), int(r["pc2"])) for r in raw.reports if int(r["kind"]) == c.RACE]
+            left |= {frozenset(lines[pc] for pc in p) for p in pcs if max(p) < len(lines)}
+        return left
+
+
+def _index(place: Meeting, function: Function) -> int | None:
+    """The index of a place for a barrier in a function's code; None where it is not there."""
+    lines = root_lines(i.location for i in function.body)
+    own = [k for k, line in enumerate(lines) if place.first <= line <= place.last]
+    if not own:
+        return None
+    at = own[0] if place.signals else own[-1] + 1
+    return at if at < len(function.body) else None
 
 
 def _breaks_barriers(raw: Raw) -> bool:

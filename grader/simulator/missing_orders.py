@@ -66,8 +66,10 @@ class OrderTrials:
         pairs = self.pairs = _races(raw)
         if not pairs or raw.steps > MOST_STEPS:
             return {}
-        narrow = self._narrow(raw)
-        return narrow or self._unordered(pairs)
+        waits, signals = self.waits_and_signals(pairs)
+        deciding = [pc for pc in waits if self._decides(pc)]
+        found = self._narrow(raw) or self._unordered(pairs, deciding, signals)
+        return found or self._unordered(pairs, [*filter(self._is_kept, waits)], signals)
 
     def _narrow(self, raw: Raw) -> dict[Pair, Missing]:
         """The races that end where accesses and fences of a block's scope have the device's."""
@@ -86,12 +88,10 @@ class OrderTrials:
         ended = (pair for pair in self.pairs if known and frozenset(pair) not in left)
         return {pair: Missing(widens=line) for pair in ended}
 
-    def _unordered(self, pairs: set[Pair]) -> dict[Pair, Missing]:
+    def _unordered(
+        self, pairs: set[Pair], waits: Sequence[int], signals: Sequence[int]
+    ) -> dict[Pair, Missing]:
         """The races that end where waits acquire, or signals release."""
-        accesses = {pc for pair in pairs for pc in pair}
-        waits = [pc for pc in self._strong("ld", "atom") if pc not in accesses]
-        waits = [pc for pc in waits if self._decides(pc)]
-        signals = [pc for pc in self._strong("st", "atom", "red") if pc not in accesses]
         if not waits or not signals:
             return {}
         left = pairs - self._left(waits, signals)
@@ -108,6 +108,13 @@ class OrderTrials:
         }
         remain = {one: self._remain(one, waits, signals) for one in set(found.values())}
         return {pair: one for pair, one in found.items() if frozenset(pair) not in remain[one]}
+
+    def waits_and_signals(self, pairs: Iterable[Pair]) -> tuple[list[int], list[int]]:
+        """The strong reads, and the strong writes, that are in no race."""
+        accesses = {pc for pair in pairs for pc in pair}
+        waits = [pc for pc in self._strong("ld", "atom") if pc not in accesses]
+        signals = [pc for pc in self._strong("st", "atom", "red") if pc not in accesses]
+        return waits, signals
 
     def _remain(
         self, one: Missing, waits: Sequence[int], signals: Sequence[int]
@@ -176,6 +183,19 @@ class OrderTrials:
         owner, i = self.machine.image.owner[pc], self.machine.image.instructions[pc]
         values = self.flow.after((owner, name, True) for name in targets(i))
         return bool(self.flow.controlled(values))
+
+    def _is_kept(self, pc: int) -> bool:
+        """Whether what an instruction reads goes to memory, where it is not followed.
+
+        That may be a member of an object, or the result of a function.
+        """
+        owner, own = self.machine.image.owner[pc], set(targets(self.machine.image.instructions[pc]))
+        return any(
+            self.machine.image.owner[at] == owner
+            and i.op.startswith("st.")
+            and not own.isdisjoint(i.operands[1:])
+            for at, i in enumerate(self.machine.image.instructions)
+        )
 
     def _strong(self, *heads: str) -> list[int]:
         """The strong accesses of some kinds, those of shared or global memory."""

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from grader.compile.launch_limits import launch_bounds_error, launch_error, theoretical_occupancy
 from grader.compile.program import Kernel, Program
 from grader.launch import Arrays, Finding, Launch, Trace, WorkMeasure, unpack_launches
-from grader.simulator.barrier_trials import BarrierTrials
+from grader.simulator.barrier_trials import BarrierTrials, SignalTrials
 from grader.simulator.core.bindings import (
     COUNT_DISTINCT,
     COUNT_FOREIGN,
@@ -260,7 +260,11 @@ class _Simulation:
             return machine.run(self.launch, seconds, count=False)
 
         code = explainer.code
-        return OrderTrials(variant.machine, code.flow, code.line_of, run).missing(raw)
+        trials = OrderTrials(variant.machine, code.flow, code.line_of, run)
+        found = trials.missing(raw)
+        sides = trials.waits_and_signals(trials.pairs)
+        module = self.variants_of.modules[False]
+        return {**SignalTrials(module, code, *sides, run).missing(raw, found), **found}
 
     def barrier_trials(self, variant: Variant, raw: Raw, limits: Limits) -> Trial | None:
         """What tries barriers for the races of a run in the usual order."""

@@ -56,7 +56,28 @@ HINTS = {
     ),
     "library_memory_of_two_warps": ("memory", "WAW", "Give each warp or block"),
     "condition_reads_it": ("m", "WAR", "Put __syncthreads() before the `if` of line 8,"),
-    "row_read_by_other_threads_than_wait": ("x", "WAR", "Blocks write `x` while other blocks"),
+    "row_read_by_other_threads_than_wait": (
+        "x",
+        "WAR",
+        "Let them all wait: put __syncthreads() after line 6.",
+    ),
+    "semaphore_released_early": ("acc", "WAW", "put __syncthreads() before line 16. A run with"),
+    "semaphore_read_relaxed": ("acc", "RAW", "Line 8 waits for another thread without acquire"),
+    "fixup_signaled_by_one_thread": (
+        "part",
+        "RAW",
+        "The thread in line 10 signals other blocks while threads of its own may not have executed "
+        "line 23. Let them all arrive first: put __syncthreads() before line 24.",
+    ),
+    "fixup_awaited_by_one_thread": (
+        "part",
+        "RAW",
+        "The thread in line 5 waits for other blocks while threads of its own go on to line 27. "
+        "Let them all wait: put __syncthreads() after line 26.",
+    ),
+    "grid_barrier_entered_early": ("a", "RAW", "put __syncthreads() before line 4. A run with"),
+    "grid_barrier_left_early": ("a", "RAW", "put __syncthreads() after line 14. A run with"),
+    "last_block_drawn_early": ("part", "RAW", "put __syncthreads() before line 8. A run with"),
     "queue_end_read_beside_draws": ("tail", "WAR", "Put __syncthreads() between line 11 and"),
     "shared_waw": ("s", "WAW", "Check the index"),
     "bins_added_between_blocks": ("out", "WAR", "Line 10 reads `out`, computes and writes it back"),

@@ -361,8 +361,9 @@ class Explainer:
         overwriting = overwriting and self.code.order.follows(r.pc2, r.pc)
         in_flight, copy = r.has(IN_FLIGHT), r.pc2
         if (missing := self.missing.get((r.pc, r.pc2))) is not None:
+            r, hazard = self.races.ordered(r) if missing.meeting else (r, hazard_in_time(r))
             hint = order_hint(r, missing, self._text)
-            return r, replace(race_finding(r, hazard_in_time(r), None), hint=hint)
+            return r, replace(race_finding(r, hazard, None), hint=hint)
         r, hazard = (r, "WAR") if overwriting else self.races.ordered(r)
         accesses = {(r.pc, r.target.name), (r.pc2, r.target.name)}
         strays = not self.out_of_bounds.isdisjoint(accesses)

@@ -110,6 +110,25 @@ class Branches:
             return gap
         return self._around(gap, *pairs[0])
 
+    def statement(self, line: int, other: int) -> tuple[int, int] | None:
+        """The first and last line of the statement that a line is in, among those of one block.
+
+        It is the innermost block that is also around another line of the function; without one (0),
+        the function's body. None where the two are in one statement.
+        """
+        node = next(iter(self._uses(line, "")), None)
+        leaf = next(iter(self._uses(other, "")), None) if other else None
+        if node is None or (other and leaf is None):
+            return None
+        above = {up.index for up in leaf.ancestors} if leaf else set()
+        blocks = [up for up, _ in _upward(node) if up.kind == "compound_statement"]
+        around = [up for up in blocks if up.index in above] if leaf else blocks[-1:]
+        if not around:
+            return None
+        own = _child(around[0], node)
+        apart = leaf is None or _child(around[0], leaf).index != own.index
+        return (own.line, own.last_line) if apart else None
+
     def _uses(self, line: int, name: str) -> list[Node]:
         """The names of a variable in a line; where it has none, the line's first word."""
         lines = self.tree.lines

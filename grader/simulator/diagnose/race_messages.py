@@ -209,6 +209,23 @@ _LIBRARY = re.compile(
 
 
 @dataclass(frozen=True)
+class Meeting:
+    """Where the threads of a block have to meet, since one of them signals or waits for all.
+
+    Attributes:
+        line: the line of the signal or wait.
+        first: the first line of the statement that a barrier is missing before, or behind.
+        last: the last one.
+        signals: whether it is a signal, which the barrier precedes.
+    """
+
+    line: int
+    first: int
+    last: int
+    signals: bool
+
+
+@dataclass(frozen=True)
 class Missing:
     """What makes the accesses of a race ordered, as trials show.
 
@@ -217,11 +234,13 @@ class Missing:
         releases: the line of a signal that has to release; 0 for none.
         widens: the line of an access that has to be of the device's scope, not the block's; 0 for
             none. The race follows from that of this access.
+        meeting: where all threads of a block have to meet for a signal or wait.
     """
 
     acquires: int = 0
     releases: int = 0
     widens: int = 0
+    meeting: Meeting | None = None
 
 
 def hazard_in_time(r: Report) -> str:
@@ -235,7 +254,8 @@ def order_hint(r: Report, missing: Missing, text: Callable[[int], str]) -> str:
     """The fix of a race that fences or memory orders end.
 
     Args:
-        r: the report, with the earlier access as partner.
+        r: the report, with the earlier access as partner; of a meeting, that which the program
+            orders first.
         missing: what was tried with success.
         text: the text of a line of the source.
     """
@@ -244,6 +264,8 @@ def order_hint(r: Report, missing: Missing, text: Callable[[int], str]) -> str:
             f"Line {line} orders the threads of one block, and other blocks access this. "
             f"{_wider(text(line))} there, and this race ends too."
         )
+    if missing.meeting is not None:
+        return _meeting_hint(r, missing.meeting)
     fence = "__threadfence()" if r.has(ACROSS_BLOCKS) else "__threadfence_block()"
     says, fixes = list[str](), list[str]()
     if line := missing.acquires:
@@ -260,6 +282,22 @@ def order_hint(r: Report, missing: Missing, text: Callable[[int], str]) -> str:
         fixes.append(_order_fix(text(line), "release", f"{fence} before line {line}", line))
     fix = ", and ".join(fixes)
     return f"{' '.join(says)} {fix[:1].upper()}{fix[1:]}. A run with that does not have this race."
+
+
+def _meeting_hint(r: Report, m: Meeting) -> str:
+    """The fix of a race of threads whose block has one thread that signals, or waits.
+
+    Args:
+        r: the report, with the access that the program orders first as partner.
+        m: where the threads have to meet.
+    """
+    if m.signals:
+        what = f"signals other blocks while threads of its own may not have executed line {r.line2}"
+        fix = f"Let them all arrive first: put __syncthreads() before line {m.first}."
+    else:
+        what = f"waits for other blocks while threads of its own go on to line {r.line}"
+        fix = f"Let them all wait: put __syncthreads() after line {m.last}."
+    return f"The thread in line {m.line} {what}. {fix} A run with that does not have this race."
 
 
 def by_scope(reports: Sequence[Report], missing: Mapping[Pair, Missing]) -> list[bool]:
