@@ -1,4 +1,4 @@
-"""python -m bench.check: `grader check` from the shell: cold and warm cache, start, memory.
+"""python -m bench.check: the command `grader check --on sim`: cold and warm cache, start, memory.
 
 Wall time of the whole command, the best of several runs. "Cold" is the first check of a lab, which
 measures its baseline and its quiz, too; "changed" is the next one, of a file that was edited.
@@ -82,7 +82,8 @@ def proportional(pid: int) -> int:
 
 def main(times: int = 5) -> None:
     """Print the table."""
-    check = ("-m", "grader", "check", LAB, str(FILE))
+    on = ("--on", "sim")
+    check = ("-m", "grader", "check", LAB, str(FILE), *on)
     cold, changed = [], []
     for number in range(times):
         with tempfile.TemporaryDirectory() as empty:
@@ -90,7 +91,7 @@ def main(times: int = 5) -> None:
             edited = Path(empty) / FILE.name
             loop = f"n / TILE && n != {7 + 16 * number};"  # other code, the same outputs
             edited.write_text(FILE.read_text().replace("n / TILE;", loop))
-            changed.append(timed("-m", "grader", "check", LAB, str(edited), cache=empty))
+            changed.append(timed("-m", "grader", "check", LAB, str(edited), *on, cache=empty))
     with tempfile.TemporaryDirectory() as cache:
         timed(*check, cache=cache)
         warm = min(timed(*check, cache=cache) for _ in range(times))

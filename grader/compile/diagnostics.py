@@ -169,13 +169,14 @@ def used_host_data(log: str, ptx: str, file: str, text: str) -> tuple[Finding, .
         file: The name under which the source was compiled.
         text: The source.
     """
-    symbols = frozenset(word for row in _INSTRUCTION.findall(ptx) for word in _SYMBOL.findall(row))
+    errors = [finding for finding in findings(log, file, text) if finding.severity == "error"]
+    rows = _INSTRUCTION.findall(ptx) if errors else []
+    symbols = frozenset(word for row in rows for word in _SYMBOL.findall(row))
     used = []
-    for error in findings(log, file, text):
-        if error.severity == "error":
-            name = _SYMBOL.match(error.text, max(error.column - 1, 0))
-            if name is None or any(_names(symbol, name[0]) for symbol in symbols):
-                used.append(error)
+    for error in errors:
+        name = _SYMBOL.match(error.text, max(error.column - 1, 0))
+        if name is None or any(_names(symbol, name[0]) for symbol in symbols):
+            used.append(error)
     return tuple(used)
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import field, replace
 
 from grader import dataclass
 from grader.compile.program import Subscript
@@ -244,6 +244,7 @@ class Use:
         subscripts: those that are known to be outside their arrays.
         loads: by function, the loads from shared or global memory whose values have shadows.
         crossed: parameters and results that may be undefined.
+        undefined: by function, what `undefined_in` has found.
     """
 
     has_locals: bool
@@ -254,6 +255,13 @@ class Use:
     subscripts: Sequence[Subscript]
     loads: Mapping[str, Loads]
     crossed: frozenset[Crossing] = frozenset()
+    undefined: dict[str, frozenset[str]] = field(default_factory=dict)
+
+    def undefined_in(self, f: Function) -> frozenset[str]:
+        """The registers of a function that a path from its entry reads before any write."""
+        if f.name not in self.undefined:
+            self.undefined[f.name] = maybe_undefined(f)
+        return self.undefined[f.name]
 
     def loads_in(self, f: Function) -> Loads:
         """The loads of a function whose values have shadows."""
@@ -307,7 +315,7 @@ class _Flow:
 
     def __init__(self, f: Function, functions: Mapping[str, Function], use: Use) -> None:
         self.f, self.crossings, self.use = f, crossings(f, functions), use
-        self.undefined = maybe_undefined(f)
+        self.undefined = use.undefined_in(f)
         local = LocalAccesses(f) if use.has_locals else None
         loads = use.loads_in(f)
         from_memory = loads.copied | loads.followed

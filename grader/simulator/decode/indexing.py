@@ -13,12 +13,14 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import cached_property
 from itertools import islice
 
 from grader import dataclass
 from grader.simulator.decode.dataflow import targets
 from grader.simulator.decode.memory import SPACES
 from grader.simulator.decode.operands import address_or_none, vector
+from grader.simulator.decode.overlaps import memcpy_lines
 from grader.simulator.ptx.debug_info import InnerArray, LocalVariable, LocalVariables
 from grader.simulator.ptx.model import TYPE_BYTES, Function, Instruction, Module
 
@@ -92,6 +94,11 @@ class Statics:
         self.symbols = {v.name: v for v in (*module.variables, *own) if v.space in SPACES}
         self.found: dict[str, tuple[LocalVariable, str] | None] = {}
         self.uses: dict[tuple[int, str, bool], bool] = {}
+
+    @cached_property
+    def memcpy_lines(self) -> frozenset[int]:
+        """The lines of the source that call `memcpy`."""
+        return memcpy_lines(self.lines)
 
     def at(self, symbol: str) -> tuple[LocalVariable, str] | None:
         """The variable of a symbol and its space; None where it is not known, or has no parts.

@@ -249,7 +249,7 @@ def _add_expressions(
             numbered.arrays.setdefault(x.array, len(numbered.arrays))
     numbered.printed.update(printed_arguments(f, statics.known))
     numbered.whole.update(scalar_copies(f, statics))
-    numbered.copies.update(copies(f, statics.lines))
+    numbered.copies.update(copies(f, statics.memcpy_lines))
     return any((numbered.indexings, numbered.printed, numbered.whole, numbered.copies))
 
 

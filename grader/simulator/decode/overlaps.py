@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from grader import dataclass
 from grader.simulator.decode.dataflow import targets
@@ -33,9 +33,13 @@ class Copy:
     bytes: str
 
 
-def copies(f: Function, lines: Sequence[str]) -> dict[int, Copy]:
-    """By id, the loads of the loops that calls of `memcpy` became."""
-    called = {n for n, row in enumerate(lines, 1) if _CALL.search(row[:_MOST_LETTERS])}
+def memcpy_lines(lines: Iterable[str]) -> frozenset[int]:
+    """The lines of a source that call `memcpy`."""
+    return frozenset(n for n, row in enumerate(lines, 1) if _CALL.search(row[:_MOST_LETTERS]))
+
+
+def copies(f: Function, called: Collection[int]) -> dict[int, Copy]:
+    """By id, the loads of the loops that the calls of `memcpy` in these lines became."""
     if not called or f.library:
         return {}
     written = defaultdict(list)

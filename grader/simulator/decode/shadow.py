@@ -25,7 +25,6 @@ from grader.simulator.decode.dataflow import (
     LocalAccesses,
     Piece,
     library_registers,
-    maybe_undefined,
     pieces,
     sources,
     targets,
@@ -93,7 +92,7 @@ def make_shadows(
 
     Returns None when the function needs no shadows.
     """
-    undefined, local = maybe_undefined(f), LocalAccesses(f) if use.has_locals else None
+    undefined, local = use.undefined_in(f), LocalAccesses(f) if use.has_locals else None
     handed, own = use.handed(f, functions), f.name in use.numbered or (local and local.accesses)
     if not (undefined or own or use.follows or handed or use.subscripts):
         return None

@@ -51,9 +51,13 @@ def _abbreviations(text: str) -> dict[int, tuple[int, bool, list[tuple[int, int]
     return out
 
 
-@lru_cache(maxsize=1)  # trials decode a dozen kernels of one module in turn
 def entries_of(info: str, abbreviations: str) -> EntryReader:
     """Read the entries of a debug section. Raises IndexError, KeyError or ValueError."""
+    return _entries_of(info, abbreviations) if info else EntryReader("", {})
+
+
+@lru_cache(maxsize=1)  # trials decode a dozen kernels of one module; optimized code has no entries
+def _entries_of(info: str, abbreviations: str) -> EntryReader:
     reader = EntryReader(info, {})
     reader.read(_abbreviations(abbreviations))
     return reader

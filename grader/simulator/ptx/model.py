@@ -7,6 +7,8 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import field
 
+import numpy as np
+
 from grader import dataclass
 from grader.compile.program import Subscript
 
@@ -157,28 +159,44 @@ class Module:
     source: str = ""
 
 
-_ITEM = re.compile(r"(?:\.b8[ \t]+\d{1,3}(?:,\d{1,3})*[ \t]*\n)+|\.b(8|16|32|64)\s+([^\n]*)")
-"""Lines of bytes, of which a section of debug information mostly consists, or one item."""
+_NUMBERS = re.compile(r"[0-9,]*+")
+_SIZES = {".b8": 1, ".b16": 2, ".b32": 4, ".b64": 8}
+_BYTE_LINE, _JOIN = "\n.b8 ", "|"
 
 
 class SectionBytes:
     """The bytes of a section, and the symbols in it by their offset."""
 
     def __init__(self, text: str) -> None:
-        self.at, self.data = 0, bytearray()
+        self.at = 0
         self.symbols: dict[int, str] = {}
-        for item in _ITEM.finditer(text):
-            bits, values = item.groups()
-            if bits is None:
-                numbers = item[0].replace("\n", "").replace(".b8", ",").split(",")[1:]
-                self.data += bytes(map((255).__and__, map(int, numbers)))
-                continue
-            for value in map(str.strip, values.split(",")):
-                if not re.fullmatch(r"-?\d+", value):
-                    self.symbols[len(self.data)] = value
-                    value = "0"
-                size = int(bits) // 8
-                self.data += (int(value) % (1 << 8 * size)).to_bytes(size, "little")
+        numbers, size = list[str](), 0
+        for line in text.replace(_BYTE_LINE, _JOIN).split("\n"):
+            first, _, following = line.partition(_JOIN)
+            directive, _, values = first.strip().partition(" ")
+            for width, items in (
+                (_SIZES.get(directive, 0), values),
+                (1, following.replace(_JOIN, ",")),
+            ):
+                if not width or not items:
+                    continue
+                if width > 1 or not _NUMBERS.fullmatch(items) or ",," in f",{items},":
+                    items = self._bytes(items, width, size)
+                numbers.append(items)
+                size += items.count(",") + 1
+        self.data = (
+            np.fromstring(",".join(numbers), np.uint8, sep=",").tobytes() if numbers else b""
+        )
+
+    def _bytes(self, items: str, width: int, at: int) -> str:
+        """The bytes of numbers and symbols of a width, which begin at an offset."""
+        data = bytearray()
+        for item in map(str.strip, items.split(",")):
+            if not re.fullmatch(r"-?\d+", item):
+                self.symbols[at + len(data)] = item
+                item = "0"
+            data += (int(item) % (1 << 8 * width)).to_bytes(width, "little")
+        return ",".join(map(str, data))
 
     def number(self, size: int) -> int:
         """Read an unsigned number of `size` bytes."""

@@ -17,6 +17,8 @@ from math import prod
 from grader.simulator.ptx.constants import NotConstant, bits_of, evaluate, float_bits
 from grader.simulator.ptx.model import TYPE_BYTES, PtxError, Variable
 
+_COMMENT = re.compile(r'//[^\n]*|/\*.*?(?:\*/|\Z)|("[^"\n]*")', re.S)
+_SECTION = "\n\t.section"
 _ASSEMBLY = re.compile(r"// (begin|end) inline asm\b")
 _BAR = re.compile(r"(?<![\w$%.])bar\.(?!warp\b)")
 _OPERAND = re.compile(r"\s*+(\{[^}]*\}|\[[^\]]*\]|\([^)]*\)|[^,{}\[\]()]+)\s*(?:,|$)")
@@ -52,6 +54,15 @@ def assembly_barriers(text: str) -> str:
         if parts[at - 1] == "begin":
             parts[at] = _BAR.sub("barrier.aligned.", parts[at])
     return "".join(parts[::2])
+
+
+def without_comments(text: str) -> str:
+    """The text with a space for each comment; debug sections, most of a long text, have none."""
+    parts = [text] if "/*" in text else text.split(_SECTION)
+    for k, part in enumerate(parts):
+        if "//" in part or "/*" in part:
+            parts[k] = _COMMENT.sub(lambda m: m.group(1) or " ", part)
+    return _SECTION.join(parts)
 
 
 def operands_of(text: str) -> Iterator[str]:

@@ -28,9 +28,8 @@ from grader.simulator.ptx.operands import (
     plain_operands,
     scalar_moves,
     variable,
+    without_comments,
 )
-
-_COMMENT = re.compile(r'//[^\n]*|/\*.*?(?:\*/|\Z)|("[^"\n]*")', re.S)
 
 # No group of alternatives is repeated by `*+` here: Python 3.11.2 then misses a match.
 _TOP = re.compile(
@@ -97,7 +96,7 @@ def parse(text: str) -> Module:
     if len(text) > MAX_TEXT:
         raise PtxError(f"more than {MAX_TEXT >> 20} MiB of PTX")
     try:
-        return _module(_COMMENT.sub(lambda m: m.group(1) or " ", assembly_barriers(text)))
+        return _module(without_comments(assembly_barriers(text)))
     except (ValueError, IndexError, OverflowError) as error:
         raise PtxError(f"cannot parse {error}") from error
 
