@@ -256,6 +256,7 @@ ELSEWHERE = {
     "gpu/functions.py:get_function": "passes a kernel's name to the driver",
     "simulator/ptx/parser.py:moved_to": "called by parse",
     "simulator/ptx/operands.py:assembly_barriers": "called by parse",
+    "simulator/ptx/operands.py:without_comments": "called by parse",
     "simulator/ptx/operands.py:operands_of": "called by parse",
     "simulator/ptx/operands.py:number_or": "called by parse",
     "simulator/ptx/operands.py:variable": "called by parse",
