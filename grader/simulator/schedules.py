@@ -28,9 +28,14 @@ from numpy.typing import NDArray
 from grader.launch import Array, Dim3, Finding, Launch, Trace
 from grader.simulator.core.bindings import LIMIT, TIMEOUT
 from grader.simulator.core.run import Machine, Raw
-from grader.simulator.decode.memory import HAS_CHECKS, HAS_ORDERS, HAS_TESTS, HAS_UPDATES
+from grader.simulator.decode.memory import (
+    HAS_CHECKS,
+    HAS_ORDERS,
+    HAS_TESTS,
+    HAS_UPDATES,
+    observes,
+)
 from grader.simulator.decode.module import Image
-from grader.simulator.ptx.model import STRONG_READS
 
 SAMPLE_KINDS = frozenset(
     {"race", "lost-update", "invalid-access", "uninitialized-read", "barrier-divergence"}
@@ -121,13 +126,7 @@ def communicates(machines: Sequence[Machine]) -> bool:
     ops = images[-1].ops
     first = next((at for at, op in enumerate(ops) if op.startswith("red.")), len(ops))
     acquires = any(op.startswith(("membar", "fence")) for op in ops[first:])
-    return orders and (acquires or any(map(_observes, ops)))
-
-
-def _observes(op: str) -> bool:
-    """Whether an instruction may read what another thread is writing: PTX's strong reads."""
-    head, *parts = op.split(".")
-    return head == "atom" or (head == "ld" and not STRONG_READS.isdisjoint(parts))
+    return orders and (acquires or any(map(observes, ops)))
 
 
 def strong_loads(image: Image) -> frozenset[int]:
@@ -137,7 +136,7 @@ def strong_loads(image: Image) -> frozenset[int]:
     return frozenset(
         pc
         for pc, op in enumerate(image.ops)
-        if op.startswith("ld.") and _observes(op) and not {"local", "param"} & set(op.split("."))
+        if op.startswith("ld.") and observes(op) and not {"local", "param"} & set(op.split("."))
     )
 
 

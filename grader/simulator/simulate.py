@@ -37,7 +37,7 @@ from grader.simulator.counters import access_table, counted_values, launch_count
 from grader.simulator.diagnose.aborts import unread_ptx
 from grader.simulator.diagnose.confirmation import run_confirmed, synchronizations
 from grader.simulator.diagnose.findings import Explainer
-from grader.simulator.diagnose.merging import merge_findings, with_calls_of
+from grader.simulator.diagnose.merging import merge_findings, unconfirmed, with_calls_of
 from grader.simulator.diagnose.race_messages import Missing, Pair
 from grader.simulator.diagnose.race_places import Trial
 from grader.simulator.exchange import pack_traces, too_large, too_much_static, unpack_program
@@ -176,6 +176,7 @@ class _Simulation:
         if self.limits.blocks and any(v.machine.image.may_wait for v in variants):
             # It may wait for blocks that are not in the sample.
             return Trace("sim", toolchain=program.toolchain)
+        self.optimized = variants[-1].machine.image
         try:
             raw, findings, explainer = self.run(variants, self.left())
         except PtxError as error:
@@ -211,6 +212,8 @@ class _Simulation:
             old = raw.reports["kind"] == OLD_VALUE
             self.may_be_old |= bool(old.any())
             raw = replace(raw, reports=raw.reports[~old])
+            if not variant.counts:
+                raw = unconfirmed(raw, image, self.optimized)
             self.steps += [] if limits.schedule else [raw.steps]
             if not (variant.counts or limits.schedule) and raw.ended:
                 self.unset = unset_members(raw, image, self.kernel)
@@ -240,6 +243,7 @@ class _Simulation:
         limits = replace(limits, seconds=self.left().seconds, proof=False)
         other = run_confirmed(apart.machine, self.launch, limits, count=False)
         other = replace(other, reports=other.reports[other.reports["kind"] != OLD_VALUE])
+        other = unconfirmed(other, apart.machine.image, self.optimized)
         explainer = self.explainer(apart, other)
         explainer.missing = self.missing_orders(apart, other, limits, explainer)
         explainer.orders = self.barrier_trials(apart, other, limits)

@@ -6,7 +6,7 @@ import re
 
 from grader.simulator.decode.instructions import Insn, Known, NotSimulated
 from grader.simulator.decode.operands import OperandError, Operands, address, vector
-from grader.simulator.ptx.model import TYPE_BYTES
+from grader.simulator.ptx.model import STRONG_READS, TYPE_BYTES
 
 SPACES = {"global": 1, "shared": 2, "local": 3, "const": 4, "param": 5}
 GENERIC, GLOBAL, SHARED, LOCAL, CONST, PARAM = range(6)
@@ -29,6 +29,12 @@ _STRONG = {
 }
 _PARTS = {"byte": 1, "stored": 1, "half": 2}
 """The bytes of what `and.byte.b64` and others point to: see ptx/source_map.py."""
+
+
+def observes(op: str) -> bool:
+    """Whether an instruction may read what another thread is writing: PTX's strong reads."""
+    head, *parts = op.split(".")
+    return head == "atom" or (head == "ld" and not STRONG_READS.isdisjoint(parts))
 
 
 def is_strong(op: str) -> bool:

@@ -16,6 +16,7 @@ from functools import cached_property
 from itertools import islice
 
 from grader.simulator.decode.dataflow import access_head, sources, targets
+from grader.simulator.decode.memory import is_strong, observes
 from grader.simulator.decode.operands import address_or_none
 from grader.simulator.decode.stack import ACCESSES, frame_registers
 from grader.simulator.decode.sync import (
@@ -96,8 +97,7 @@ class _Flow:
         """Whether an instruction is a plain load that a loop of some of the swaps begins with."""
         i = self.f.body[at]
         parts, loaded = i.op.split("."), targets(i)
-        plain = parts[0] == "ld" and not {*STRONG_READS, "param", "const"} & set(parts)
-        if not plain or len(loaded) != 1 or len(i.operands) != 2:
+        if parts[0] != "ld" or _NOT_PLAIN & set(parts) or len(loaded) != 1 or len(i.operands) != 2:
             return False
         place = self.place(i.operands[1])
         same = {k: value for k, (where, value) in swaps.items() if self.place(where) == place}
@@ -196,6 +196,7 @@ _UNFENCED, _FENCED, _UNEQUAL = range(3)
 """How far a way from a load has come: to a fence, and to a second look that gave another value."""
 
 _Known = frozenset[tuple[str, int]]
+_NOT_PLAIN = {*STRONG_READS, "param", "const"}
 
 
 def confirmed_loads(
@@ -206,11 +207,12 @@ def confirmed_loads(
     A look and a fence come before the load, a fence and a second look after it. Where the looks
     differ, no way leads to a use of the load's value. Yields loads, their looks and all fences.
     """
-    every = set(loads)
+    if not (every := set(loads)):
+        return
     looks = _Looks(f, functions)
-    for comparison, pair in islice(looks.compared.items(), _MOST_LOCKS) if every else ():
-        before = {at: looks.before_load(at, pair, every) for at in sorted(every)}
-        group = {at for at in every if before[at] is not None}
+    for comparison, pair in islice(looks.compared.items(), _MOST_LOCKS):
+        before = {at: looks.before_load(at, pair, every) for at in sorted(every - pair)}
+        group = {at for at in before if before[at] is not None}
         while lost := {at for at in group if not group.issuperset(before[at] or ())}:
             group -= lost
         if group and looks.discard(group, pair, comparison):
@@ -218,24 +220,21 @@ def confirmed_loads(
 
 
 class _Looks:
-    """The looks of a function at places: strong loads and atomics, also in functions it calls."""
+    """The looks of a function at places: strong loads and atomics, also in functions it calls.
+
+    Attributes:
+        users: the instructions that read each register, or have it as their guard.
+        before: those that may run just before each.
+        every: the looks of all comparisons.
+    """
 
     def __init__(self, f: Function, functions: Mapping[str, Function]) -> None:
         self.f, self.functions = f, functions
-
-    @cached_property
-    def users(self) -> dict[str, list[int]]:
-        """The instructions that read each register, or have it as their guard."""
-        users = users_of(self.f)
-        for at, i in enumerate(self.f.body):
+        self.users, self.before = users_of(f), predecessors_of(f)
+        for at, i in enumerate(f.body):
             if i.guard:
-                users.setdefault(i.guard[0], []).append(at)
-        return users
-
-    @cached_property
-    def before(self) -> dict[int, list[int]]:
-        """The instructions that may run just before each."""
-        return predecessors_of(self.f)
+                self.users.setdefault(i.guard[0], []).append(at)
+        self.every = set[int]().union(*self.compared.values())
 
     @cached_property
     def fences(self) -> set[int]:
@@ -266,7 +265,7 @@ class _Looks:
         """By register, the instructions that make its value, and of what; looks make it alone."""
         out: dict[str, list[tuple[int, tuple[str, ...]]]] = {}
         for k, i in enumerate(self.f.body):
-            look = self.has(i, _is_look)
+            look = self.has(i, observes)
             for name in self.given(k) if look else targets(i):
                 computes = access_head(i) not in ("ld", "atom") and not look
                 out.setdefault(name, []).append((k if look else -1, sources(i) * computes))
@@ -283,30 +282,23 @@ class _Looks:
                 work += new
         return set() if work else looks
 
-    @cached_property
-    def every(self) -> set[int]:
-        """The looks of all comparisons."""
-        return set[int]().union(*self.compared.values())
-
     def given(self, at: int) -> tuple[str, ...]:
         """The registers that get what a look reads."""
         i = self.f.body[at]
-        result = callee_of(i)[0]
-        if not result:
+        if not (result := callee_of(i)[0]):
             return targets(i)
         taken = (x for x in self.f.body[at + 1 : at + 4] if result[0] in sources(x))
         return tuple(name for x in taken for name in targets(x))
 
-    def has(self, i: Instruction, what: Callable[[Instruction], bool], depth: int = 0) -> bool:
+    def has(self, i: Instruction, what: Callable[[str], bool], depth: int = 0) -> bool:
         """Whether an instruction is something, or calls a function with such an instruction."""
-        callee = self.functions.get(callee_of(i)[1])
-        if callee is None or depth == _MOST_DEPTH:
-            return what(i)
+        if (callee := self.functions.get(callee_of(i)[1])) is None or depth == _MOST_DEPTH:
+            return what(i.op)
         return any(self.has(x, what, depth + 1) for x in callee.body)
 
-    def flow(self, names: Iterable[str]) -> tuple[set[str], set[int]]:
-        """The registers computed of some, and the instructions that use any of them otherwise."""
-        made, users = set(names), set[int]()
+    def flow(self, names: Iterable[str]) -> tuple[set[int], set[int]]:
+        """The plain stores of what is computed of some registers, and what else uses any of it."""
+        made, stores, users = set(names), set[int](), set[int]()
         work = [*made]
         while work:
             name = work.pop()
@@ -315,13 +307,24 @@ class _Looks:
                 head, where = access_head(i), address_or_none("".join(i.operands[:1]))[0]
                 kept = head == "st" and where in self.frame[0] - {name}
                 if not kept and (head in ACCESSES or name not in sources(i)):
-                    users.add(at)
+                    plain = head == "st" and name in i.operands[1:] and not is_strong(i.op)
+                    (stores if plain else users).add(at)
                     continue
                 to = self.frame[1] if kept else frozenset(targets(i))
                 users |= set() if kept or to else {at}
                 work += (new := to - made)
                 made |= new
-        return made, users
+        return stores, users
+
+    @cached_property
+    def readers(self) -> set[int]:
+        """What may read where a plain store went: plain loads, calls, and others at the end.
+
+        A read by another thread before that races with the store.
+        """
+        every = [(at, i) for at, i in enumerate(self.f.body) if at not in self.fences]
+        reads = [(at, i) for at, i in every if access_head(i) in ("ld", "ret", "exit", "call")]
+        return {at for at, i in reads if _NOT_PLAIN.isdisjoint(i.op.split("."))}
 
     @cached_property
     def frame(self) -> tuple[frozenset[str], frozenset[str]]:
@@ -349,21 +352,24 @@ class _Looks:
 
     def discard(self, loads: set[int], pair: Container[int], comparison: int) -> bool:
         """Whether no use of some loads is reached before a second look, or where that differs."""
-        users = self.flow(x for at in loads for x in targets(self.f.body[at]))[1]
-        work = [(k, _UNFENCED, _Known()) for at in loads for k in successors_of(self.f, at)]
+        stores, users = self.flow(x for at in loads for x in targets(self.f.body[at]))
+        then = {k: [*successors_of(self.f, k)] for k in range(len(self.f.body))}
+        torn = not stores.isdisjoint(reached(loads, pair, then))
+        work = [(k, _UNFENCED, _Known(), torn) for at in loads for k in then[at]]
         states = set(work)
         while work:
-            k, phase, known = work.pop()
+            k, phase, known, torn = work.pop()
             if k in loads or k >= len(self.f.body):
                 continue
-            if k in users or len(states) > _MOST_STATES:
+            torn |= k in stores
+            if k in users or (torn and k in self.readers) or len(states) > _MOST_STATES:
                 return False
             known = self.known_after(k, known, comparison if phase == _UNEQUAL else -1)
             if k in pair and (phase == _FENCED or k in self.fences):
                 phase = _UNEQUAL
             elif k in self.fences and phase == _UNFENCED:
                 phase = _FENCED
-            new = {(then, phase, known) for then in self.ways(k, dict(known))} - states
+            new = {(next_, phase, known, torn) for next_ in self.ways(k, dict(known))} - states
             states |= new
             work += new
         return True
@@ -390,11 +396,5 @@ class _Looks:
         return [self.f.labels.get(i.operands[0], k + 1) if jumps else k + 1]
 
 
-def _is_fence(i: Instruction) -> bool:
-    barrier = i.op.startswith(("bar", "barrier")) and "warp" not in i.op
-    return barrier or i.op.startswith(("membar", "fence"))
-
-
-def _is_look(i: Instruction) -> bool:
-    head = access_head(i)
-    return head == "atom" or (head == "ld" and not STRONG_READS.isdisjoint(i.op.split(".")))
+def _is_fence(op: str) -> bool:
+    return op.startswith(("membar", "fence")) or (op.startswith("bar") and "warp" not in op)

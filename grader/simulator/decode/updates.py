@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Container, Mapping
+from collections.abc import Container, Iterable, Mapping
 from functools import cached_property
 
 from grader.simulator.decode.dataflow import access_head, is_sum, sources, targets
@@ -75,10 +75,16 @@ def memory_roles(f: Function, functions: Mapping[str, Function]) -> dict[int, in
             roles[at] = roles.get(at, 0) | (DATA_READ if accesses.is_data(at, functions) else 0)
     volatile = [at for at in accesses.loads if "volatile" in f.body[at].op]
     data = [at for at in volatile if roles.get(at, 0) & (DATA_READ | WAITING) == DATA_READ]
-    for group, looks, fences in confirmed_loads(f, functions, data):
-        for at in group if accesses.are_guarded(group, looks, fences) else ():
-            roles[at] &= ~DATA_READ
+    for at in accesses.confirmed(data, functions):
+        roles[at] &= ~DATA_READ
     return roles
+
+
+def confirmed_reads(f: Function, functions: Mapping[str, Function]) -> tuple[set[int], set[int]]:
+    """The volatile loads by index, and those of them that a sequence lock confirms."""
+    accesses = _Accesses(f)
+    volatile = {at for at in accesses.loads if "volatile" in f.body[at].op}
+    return volatile, accesses.confirmed(volatile, functions)
 
 
 class _Accesses:
@@ -252,6 +258,12 @@ class _Accesses:
             return True
         followed = any(self.follows(self.f.body[k], made) for k in users)
         return followed and not self.decides(at) and not has_fences(self.f, functions)
+
+    def confirmed(self, loads: Iterable[int], functions: Mapping[str, Function]) -> set[int]:
+        """Those of some loads that a sequence lock with all its fences confirms."""
+        found = confirmed_loads(self.f, functions, loads)
+        groups = (group for group, *lock in found if self.are_guarded(group, *lock))
+        return set[int]().union(*groups)
 
     def are_guarded(self, loads: set[int], looks: Container[int], fences: Container[int]) -> bool:
         """Whether fences are between writes of what loads read and those of what looks read.

@@ -1,4 +1,8 @@
-"""Make one list of the findings of a run, and of those of both variants."""
+"""Make one list of the findings of a run, and of those of both variants.
+
+The optimized variant has functions inlined. What it shows of a sequence lock whose data a function
+copies is known of the debug variant's loads in the same lines.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +10,15 @@ from collections.abc import Iterable
 from dataclasses import replace
 from functools import reduce
 
+import numpy as np
+
 from grader.launch import Finding
+from grader.simulator.core import bindings as c
+from grader.simulator.core.run import Raw
+from grader.simulator.decode.module import Image
+from grader.simulator.decode.updates import confirmed_reads
+from grader.simulator.diagnose.kernel_code import source_lines
+from grader.simulator.diagnose.races import STORE, UNWAITED
 
 
 def fold(findings: Iterable[Finding]) -> tuple[Finding, ...]:
@@ -27,6 +39,28 @@ def fold(findings: Iterable[Finding]) -> tuple[Finding, ...]:
         kept[key] = shown
     rank = {"error": 0, "warning": 1, "info": 2}
     return tuple(sorted(kept.values(), key=lambda f: (rank[f.severity], f.follows, f.line)))
+
+
+def unconfirmed(raw: Raw, debug: Image, optimized: Image) -> Raw:
+    """A run of the debug variant without the races of volatile reads that do not matter.
+
+    Those are the reads in lines that have, in the optimized code, only loads which a sequence lock
+    confirms.
+    """
+    reports = raw.reports
+    races = [
+        (k, int(r["pc2"] if int(r["flags"]) & STORE else r["pc"]))
+        for k, r in enumerate(reports)
+        if r["kind"] == c.RACE and int(r["flags"]) & UNWAITED
+    ]
+    if not races or optimized.module is None:
+        return raw
+    functions, lines = optimized.module.functions, source_lines(optimized)
+    every, confirmed = confirmed_reads(functions[optimized.functions[0].name], functions)
+    others = {lines[at] for at in every - confirmed}
+    known, own = {lines[at] for at in confirmed} - others, source_lines(debug)
+    dropped = [k for k, pc in races if own[pc] in known]
+    return replace(raw, reports=np.delete(reports, dropped)) if dropped else raw
 
 
 def _is_across(f: Finding) -> bool:
