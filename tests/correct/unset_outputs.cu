@@ -167,3 +167,44 @@ extern "C" __global__ void packed_in_rounds(unsigned *y) {
   unsigned char *bytes = reinterpret_cast<unsigned char *>(y + i);
   for (int k = 0; k < 4; ++k) bytes[k] = i;
 }
+
+struct alignas(16) Packed { float v[4]; };
+__device__ void put(float *p, Packed v) { *reinterpret_cast<Packed *>(p) = v; }
+
+// Wrong: the last component of a vector that is copied to an output of floats.
+// kernel vector_to_output grid 1 block 8
+// in x float32 = np.arange(32)
+// out y float32 = 2 * x
+extern "C" __global__ void vector_to_output(const float *x, float *y) {
+  int t = threadIdx.x;
+  float4 a = reinterpret_cast<const float4 *>(x)[t], o;
+  o.x = 2 * a.x;
+  o.y = 2 * a.y;
+  o.z = 2 * a.z;
+  reinterpret_cast<float4 *>(y)[t] = o;  // <- uninitialized-read
+}
+
+// The component is stored behind it.
+// kernel vector_and_component grid 1 block 8
+// in x float32 = np.arange(32)
+// out y float32 = 2 * x
+extern "C" __global__ void vector_and_component(const float *x, float *y) {
+  int t = threadIdx.x;
+  float4 a = reinterpret_cast<const float4 *>(x)[t], o;
+  o.x = 2 * a.x;
+  o.y = 2 * a.y;
+  o.z = 2 * a.z;
+  reinterpret_cast<float4 *>(y)[t] = o;
+  y[4 * t + 3] = 2 * a.w;
+}
+
+// Wrong: the loop ends one element early.
+// kernel packed_to_output grid 1 block 8
+// finds uninitialized-read error v[3]
+// in x float32 = np.arange(32)
+// out y float32 = 2 * x
+extern "C" __global__ void packed_to_output(const float *x, float *y) {
+  Packed a = reinterpret_cast<const Packed *>(x)[threadIdx.x], o;
+  for (int i = 0; i < 3; ++i) o.v[i] = 2 * a.v[i];
+  put(y + 4 * threadIdx.x, o);
+}

@@ -42,6 +42,7 @@ Key = tuple[int, object, str]
 _REPLACING = frozenset(("exch", "and", "or"))
 _MERGING = frozenset(("or", "xor", "bfi", "lop3", "prmt"))
 _NUMBER = re.compile(r"[-+]?(?:0[xX][0-9a-fA-F]+|0[0-7]*|[1-9]\d*)U?$")
+_INTEGERS = frozenset(f"{kind}{bits}" for kind in "bus" for bits in (16, 32, 64))
 TABLES = {"and": 0xC0, "or": 0xFC, "xor": 0x3C, "not": 0x0F}
 """The truth tables of bitwise instructions, as lop3 has them."""
 
@@ -56,17 +57,7 @@ def _masks_bits(op: str, *operands: str) -> bool:
     head, kinds = op.split(".")[0], types_of(op)
     if head == "prmt":
         return True
-    if not kinds or kinds[-1] not in (
-        "b16",
-        "b32",
-        "b64",
-        "u16",
-        "u32",
-        "u64",
-        "s16",
-        "s32",
-        "s64",
-    ):
+    if not kinds or kinds[-1] not in _INTEGERS:
         return False
     constants = operands[{"shl": 2, "shr": 2, "bfe": 2, "bfi": 3, "lop3": 4}.get(head, 9) :]
     if head in ("shl", "shr", "bfe", "bfi", "lop3"):
@@ -101,7 +92,8 @@ class Loads(NamedTuple):
             and not used otherwise: they load a bit field with its neighbors, or are one of several
             loads that copy a struct or vector. Or it goes to a variable that has another value on
             another path, and may be discarded there: to a register, a place in the stack frame that
-            is stored twice, or what a pointer or reference leads to. Or only other blocks use it.
+            is stored twice, or what a pointer or reference leads to. Or only other blocks use
+            it, or their function only copies.
         copied: those that copy one integer, which may be a struct of bit fields. The memory must
             have been written; of a word that was written in part, only a use of the other bits is a
             mistake. A store may have left it without a value.
@@ -123,11 +115,11 @@ def moving_loads(f: Function) -> Loads:
     groups: dict[Key, list[Instruction]] = defaultdict(list)
     followed, by_pointer = set[int](), set[int]()
     written = Counter(name for i in f.body for name in targets(i))
-    variables = _Variables(f)
+    variables, copies = _Variables(f), _only_copies(f)
     for key, i in _memory_accesses(f, "ld"):
         width = TYPE_BYTES.get(i.op.split(".")[-1], 0)
         users = list(_users(uses, vector(i.operands[0]), width))
-        if users and variables.uses_later(i, [u for u, _ in users]):
+        if copies or (users and variables.uses_later(i, [u for u, _ in users])):
             followed.add(id(i))
             continue
         if any(_chooses(u, written) for u, is_store in users if not is_store):
@@ -155,6 +147,13 @@ def moving_loads(f: Function) -> Loads:
     by_pointer -= followed
     followed |= by_pointer
     return Loads(frozenset(followed), frozenset(copied - followed), frozenset(by_pointer))
+
+
+def _only_copies(f: Function) -> bool:
+    """Whether a function copies objects and does nothing else, as a copy constructor does."""
+    heads = {i.op.split(".")[0] for i in f.body}
+    straight = not f.entry and heads <= {"ld", "st", "mov", "ret"}
+    return straight and any(may_share(i, "st") for i in f.body)
 
 
 def may_replace(i: Instruction) -> bool:

@@ -63,7 +63,8 @@ class DebugTypes:
         """Of each parameter of a function: which bytes of what it points to belong to members.
 
         OF_MEMBER for each of these, 0 for the others, and OF_NUMBER for all where it points to
-        numbers. Empty for one that is no pointer, or points to what has no size.
+        numbers, or to vectors of numbers of one size. Empty for one that is no pointer, or points
+        to what has no size.
         """
         functions = (e for e in self.types.values() if e.tag == _FUNCTION)
         f = next((e for e in functions if e.values.get(_LINKAGE) == symbol), None)
@@ -74,18 +75,24 @@ class DebugTypes:
                 while of is not None and of.tag in NAMED_TYPES:
                     of = self.types.get(of.number(TYPE))
                 pointee = of.number(TYPE) if of is not None and of.tag in POINTERS else 0
-                each = OF_NUMBER if self._is_number(pointee) else OF_MEMBER
+                sizes = self._numbers(pointee, 0)
+                each = OF_NUMBER if len(sizes) == 1 and 0 not in sizes else OF_MEMBER
                 out.append([each * own for own in self._members(pointee, 0)])
         return out
 
-    def _is_number(self, number: int) -> bool:
-        """Whether a type is one number, or an array of numbers."""
+    def _numbers(self, number: int, depth: int) -> set[int]:
+        """The sizes of the numbers that a type is made of; 0 for other scalars, and bit fields."""
         entry = self.types.get(number)
-        for _ in range(MAX_TYPE_DEPTH):
-            if entry is None or entry.tag not in (*NAMED_TYPES, ARRAY):
-                break
-            entry = self.types.get(entry.number(TYPE))
-        return entry is not None and entry.tag == _BASE_TYPE
+        if entry is None or depth > MAX_TYPE_DEPTH:
+            return {0}
+        if entry.tag in (*NAMED_TYPES, ARRAY):
+            return self._numbers(entry.number(TYPE), depth + 1)
+        if entry.tag not in AGGREGATES:
+            return {entry.number(_SIZE) if entry.tag == _BASE_TYPE else 0}
+        out = set[int]()
+        for m in (m for m in entry.children if m.tag in (MEMBER, _BASE)):
+            out |= {0} if m.number(_BITS) else self._numbers(m.number(TYPE), depth + 1)
+        return out
 
     def _members(self, number: int, depth: int) -> list[bool]:
         """Which bytes of a type belong to a scalar."""

@@ -364,7 +364,7 @@ void ptx_shadow_load(Warp *w, const Insn *i) {
       bool whole = i->flag & 16 && have[l] && has_unwritten(w, &r, offset, i->size);
       if (kept) from = from ? from : kept;
       else if (whole) note_origin(w, i, l, &r, offset, &unread);
-      else note_origin(w, i, l, &r, offset, &from);
+      else note_origin(w, i, l, &r, offset + (u32)__builtin_ctzll(~have[l]) / BYTE, &from);
       read |= (u32)(whole && !kept) << l;
     }
   }

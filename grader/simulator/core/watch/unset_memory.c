@@ -313,7 +313,8 @@ u32 left_by(Warp *w, const Insn *i, u32 from, u32 lanes) {
 static bool has_numbers(const Buffer *b) { return b->item && b->members[0] == OF_NUMBER; }
 
 /* What is reported at the end of the block if a number keeps the undefined bits that a lane stores. */
-static u32 bits_left_by(Warp *w, u32 from, u32 l) {
+static u32 bits_left_by(Warp *w, const Insn *i, u32 from, u32 l) {
+  if (!(from = left_by(w, i, from, 1u << l))) return 0;
   Origin o = undefined_of(w)->origin[from & ~FROM_MEMORY];
   if (o.kept) return from;
   o.kept = true;
@@ -358,8 +359,8 @@ void ptx_shadow_stored(Warp *w, const Insn *i) {
     bool reports = library ? kept != 0 : !(i->flag & CHECKED);
     if (reports && lacking >> l & 1 && is_output(&r, offset, i->size, have, copies)) used |= 1u << l;
     bool whose = !(from & FROM_MEMORY) || nothing >> l & 1; /* else the read of the rest is the first use of it */
-    bool leaves = !whose && !library && unset >> l & 1 && r.space == GLOBAL && has_numbers(r.buffer);
-    u32 origin = whose ? kept : leaves ? bits_left_by(w, from, l) : 0;
+    bool leaves = (!whose || i->flag & CHECKED) && unset >> l & 1 && r.space == GLOBAL && has_numbers(r.buffer);
+    u32 origin = leaves ? bits_left_by(w, i, from, l) : whose ? kept : 0;
     mark_stored(w, &r, offset, i->size, used >> l & 1 ? ALL_BITS : have, origin, leaves ? BITS_LEFT : 0);
   }
   if (!used) return;

@@ -1,0 +1,124 @@
+// Pairs of 16-bit numbers of which one was never set: the copy constructors of the library copy both as a word.
+#include <cuda_fp16.h>
+#include <cuda_bf16.h>
+
+// Wrong: the high half.
+// kernel copied_to_output grid 1 block 32
+// finds uninitialized-read error `s[31].y`
+// out y float16 = np.arange(64)
+extern "C" __global__ void copied_to_output(__half2 *y) {
+  __shared__ __half2 s[32];
+  int t = threadIdx.x;
+  s[t].x = __int2half_rn(t);
+  __syncthreads();
+  y[t] = s[31 - t];  // <- uninitialized-read
+}
+
+// Wrong: the low half.
+// kernel bf16_to_output grid 1 block 32
+// finds uninitialized-read error `s[31].x`
+// out y uint16 = np.arange(64)
+extern "C" __global__ void bf16_to_output(__nv_bfloat162 *y) {
+  __shared__ __nv_bfloat162 s[32];
+  int t = threadIdx.x;
+  s[t].y = __float2bfloat16(t);
+  __syncthreads();
+  y[t] = s[31 - t];  // <- uninitialized-read
+}
+
+// Wrong: the half of a local pair.
+// kernel local_to_output grid 1 block 32
+// out y float16 = np.arange(64)
+extern "C" __global__ void local_to_output(__half2 *y) {
+  __half2 v;
+  v.x = __int2half_rn(threadIdx.x);
+  y[threadIdx.x] = v;  // <- uninitialized-read
+}
+
+// The half that was not set is not used.
+// kernel low_of_a_copy grid 1 block 32
+// out y float32 = np.arange(32)[::-1]
+extern "C" __global__ void low_of_a_copy(float *y) {
+  __shared__ __half2 s[32];
+  int t = threadIdx.x;
+  s[t].x = __int2half_rn(t);
+  __syncthreads();
+  __half2 v = s[31 - t];
+  y[t] = __low2float(v);
+}
+
+// Wrong: it is.
+// kernel high_of_a_copy grid 1 block 32
+// out y float32 = np.arange(32)[::-1]
+extern "C" __global__ void high_of_a_copy(float *y) {
+  __shared__ __half2 s[32];
+  int t = threadIdx.x;
+  s[t].x = __int2half_rn(t);
+  __syncthreads();
+  __half2 v = s[31 - t];  // <- uninitialized-read
+  y[t] = __high2float(v);
+}
+
+// Wrong: both halves are used.
+// kernel both_of_a_copy grid 1 block 32
+// out y float32 = np.arange(32)[::-1]
+extern "C" __global__ void both_of_a_copy(float *y) {
+  __shared__ __half2 s[32];
+  int t = threadIdx.x;
+  s[t].x = __int2half_rn(t);
+  __syncthreads();
+  __half2 v = s[31 - t];  // <- uninitialized-read
+  y[t] = __low2float(v) + __high2float(v);
+}
+
+// The copy gets its other half.
+// kernel completed_copy grid 1 block 32
+// out y float16 = np.stack([np.arange(32)[::-1], np.ones(32)], 1).reshape(-1)
+extern "C" __global__ void completed_copy(__half2 *y) {
+  __shared__ __half2 s[32];
+  int t = threadIdx.x;
+  s[t].x = __int2half_rn(t);
+  __syncthreads();
+  __half2 v = s[31 - t];
+  v.y = __float2half(1);
+  y[t] = v;
+}
+
+// The output gets its other half.
+// kernel completed_output grid 1 block 32
+// out y float16 = np.stack([np.arange(32)[::-1], np.ones(32)], 1).reshape(-1)
+extern "C" __global__ void completed_output(__half2 *y) {
+  __shared__ __half2 s[32];
+  int t = threadIdx.x;
+  s[t].x = __int2half_rn(t);
+  __syncthreads();
+  y[t] = s[31 - t];
+  y[t].y = __float2half(1);
+}
+
+// Wrong: half of the pairs were never set.
+// kernel pairs_never_set grid 1 block 32
+// out y float32 = np.arange(32)[::-1]
+extern "C" __global__ void pairs_never_set(float *y) {
+  __shared__ __half2 s[32];
+  int t = threadIdx.x;
+  if (t < 16) s[t] = __half2half2(__int2half_rn(t));
+  __syncthreads();
+  __half2 v = s[31 - t];  // <- uninitialized-read
+  y[t] = __low2float(v);
+}
+
+// A function of the program's copies words, too. Wrong: a bit of the other half is used.
+// kernel copied_by_a_function grid 1 block 32
+// out y int32 = np.arange(32)[::-1] + 1
+struct Pair { short x, y; };
+__device__ __noinline__ void copy(unsigned *to, const unsigned *from) { *to = *from; }  // <- uninitialized-read
+extern "C" __global__ void copied_by_a_function(int *y) {
+  __shared__ Pair s[32];
+  unsigned v;
+  int t = threadIdx.x;
+  s[t].x = t;
+  __syncthreads();
+  copy(&v, reinterpret_cast<unsigned *>(&s[31 - t]));
+  y[t] = (v & 0x1ffff) + 1;
+}
