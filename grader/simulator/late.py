@@ -13,7 +13,8 @@ depends on the access moves with it. A store may also pass an acquire-release fe
 follow: with sequentially consistent memory, all that synchronizes with the fence is after a later
 write of the thread, which the store precedes.
 
-Accesses move within a basic block. Whether two of them have the same place is known from the run
+Accesses move within a basic block. A load moves behind a branch, too, if what it gives matters only
+where that is not taken. Whether two of them have the same place is known from the run
 (`overlaps`).
 """
 
@@ -36,6 +37,7 @@ from grader.simulator.decode.module import Image, decode
 from grader.simulator.decode.operands import address_or_none
 from grader.simulator.diagnose.races import ATOMIC, LATE, OTHER_ATOMIC, OTHER_STORE, STORE
 from grader.simulator.pauses import MOST_ALIKE, Traces
+from grader.simulator.ptx.flow import successors_of
 from grader.simulator.ptx.model import TYPE_BYTES, Function, Instruction, Location
 
 MOST_PASSED = 64
@@ -182,6 +184,9 @@ class _Move:
         """Add an instruction to those that stay, or that move too; False where neither may be."""
         i = self.f.body[k]
         head, parts = i.op.partition(".")[0], set(i.op.split("."))
+        if head == "bra":
+            self.early.append(k)
+            return self.leaves(i)
         if head == "fence":
             self.fenced = True
             first = self.f.body[self.at].op
@@ -199,6 +204,16 @@ class _Move:
         self.early.append(k)
         return not (accesses and self.fenced and head != "ld")
 
+    def leaves(self, i: Instruction) -> bool:
+        """Whether a branch leads to where nothing uses what moves behind it, which only loads."""
+        moving = [self.f.body[k] for k in self.late]
+        made = {name for x in moving for name in targets(x)}
+        target = self.f.labels.get(i.operands[0]) if i.guard else None
+        if target is None or not made.isdisjoint(_read(i)):
+            return False
+        loads = all(access_head(x) in ("ld", "") or x.op.split(".")[0] in COMPUTES for x in moving)
+        return loads and not _is_read(self.f, made, target)
+
     def depends(self, i: Instruction, on: Instruction, accesses: bool) -> bool:
         """Whether an instruction must stay behind another one, as far as the code tells."""
         if not set(targets(on)).isdisjoint(_read(i)):
@@ -206,6 +221,24 @@ class _Move:
         if not set(targets(i)).isdisjoint((*targets(on), *_read(on))):
             return True
         return accesses and _same_place(i, on)
+
+
+def _is_read(f: Function, names: set[str], start: int) -> bool:
+    """Whether an instruction from an index on may read one of some registers as they are there."""
+    work = [(start, name) for name in names]
+    known = set(work)
+    while work:
+        k, name = work.pop()
+        if k >= len(f.body):
+            continue
+        i = f.body[k]
+        if name in _read(i):
+            return True
+        if name not in targets(i) or i.guard:
+            new = {(then, name) for then in successors_of(f, k)} - known
+            known |= new
+            work += new
+    return False
 
 
 def _read(i: Instruction) -> tuple[str, ...]:
