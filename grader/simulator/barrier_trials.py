@@ -39,6 +39,8 @@ MOST_TRIALS = 6
 """The places that are tried in one run's code."""
 MOST_MEETINGS, MOST_LINES = 8, 3
 """The places that are tried for the signals and waits of one run, and those of each for a race."""
+MOST_DECODED = 1 << 11
+"""The instructions that are decoded for these trials, beside the first one's."""
 
 Rounds = Callable[[Machine], Raw]
 
@@ -145,7 +147,7 @@ class SignalTrials:
         every = dict.fromkeys(place for places in own.values() for place in places)
         out: dict[Pair, Missing] = {}
         lines = self.code.line_of
-        for place in [*every][:MOST_MEETINGS]:
+        for place in [*every][: min(MOST_MEETINGS, 1 + MOST_DECODED // len(self.code.image.ops))]:
             missing = [pair for pair in pairs - out.keys() if place in own[pair]]
             if not missing or (left := self._left(place)) is None:
                 continue

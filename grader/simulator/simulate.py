@@ -266,6 +266,8 @@ class _Simulation:
         code = explainer.code
         trials = OrderTrials(variant.machine, code.flow, code.line_of, run)
         found = trials.missing(raw)
+        if limits.schedule:
+            return found
         sides = trials.waits_and_signals(trials.pairs)
         module = self.variants_of.modules[False]
         return {**SignalTrials(module, code, *sides, run).missing(raw, found), **found}
