@@ -18,6 +18,8 @@ HINTS = {
     "timeout/waits_for_its_own_variable": "No other thread can change a local variable",
     "timeout/flag_never_set": "Let a thread write `flag`, or leave the loop",
     "timeout/lock_held_at_a_warp_barrier": "pass `mutex` on, as a lock is freed, before line 9",
+    "timeout/grid_barrier_missed_by_a_block": "`arrived` is written in line 10, and no thread that "
+    "remains comes there. Where all blocks wait for each other, let each of them come there",
     "orders/freed_while_another_reads": "Use the memory only before line 8 frees it.",
     "barrier/passed_by_after_a_break": "Line 8 leads past it: let all threads take that way",
     "barrier/passed_by_before_a_break": "Line 10 leads past it: let all threads take that way",
@@ -30,7 +32,9 @@ HINTS = {
 
 @pytest.mark.parametrize("name", HINTS)
 def test_first_hint_says_what_to_change(name: str) -> None:
-    found = trace(WATCH / f"{name}.cu").findings[0]
+    kind = {"timeout"} if name.startswith("timeout/") else set()
+    every = trace(WATCH / f"{name}.cu").findings
+    found = next(f for f in every if not kind or f.kind in kind)
     assert HINTS[name] in found.hint, (found.message, found.hint)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from grader import dataclass
 from grader.launch import Finding
 from grader.simulator.core import bindings as c
 from grader.simulator.core.memory import GRID_BARRIER
@@ -123,12 +124,20 @@ def awaits_value(r: Report) -> bool:
     return r.kind == c.STANDSTILL and bool(r.flags & _AWAITED)
 
 
-def _standstill(r: Report, writers: Sequence[int] | None) -> Finding:
+@dataclass(frozen=True)
+class Writers:
+    """What writes a variable: the lines, and whether some is behind the other place of a report."""
+
+    lines: Sequence[int]
+    after: bool
+
+
+def _standstill(r: Report, writers: Writers | None) -> Finding:
     """The finding of a loop that waits for a value which no thread changes any more.
 
     Args:
         r: the report.
-        writers: the lines that write the variable, but for that of the loop; None if not known.
+        writers: what writes the variable, but in the line of the loop; None if not known.
     """
     value = r.extra - (1 << 32) if r.extra >> 31 else r.extra
     name, element = f"`{r.target.name}`", f"`{r.target.element}`, which is {value}"
@@ -141,7 +150,7 @@ def _standstill(r: Report, writers: Sequence[int] | None) -> Finding:
             "No other thread can change a local variable: change it in the loop, or wait for a "
             "variable in shared or global memory that another thread writes."
         )
-    elif writers is not None and not writers:
+    elif writers is not None and not writers.lines:
         what = (
             f"the kernel does not end: this loop waits for {element}, and no line of the kernel "
             "writes it"
@@ -150,14 +159,19 @@ def _standstill(r: Report, writers: Sequence[int] | None) -> Finding:
     else:
         what += f"; this one for {element}"
         if writers:
-            *before, last = map(str, writers)
+            *before, last = map(str, writers.lines)
             lines = f"lines {', '.join(before)} and {last}" if before else f"line {last}"
             hint = (
                 f"{name} is written in {lines}, and no thread that remains comes there. Let a "
                 "thread write what the loop waits for before it waits itself, and take locks in "
                 "one order."
             )
-        if r.flags & _LANES_WAIT:
+        if r.flags & _LANES_WAIT and writers is not None and not writers.after:
+            hint = (  # they wait behind a barrier of blocks for the one that has arrived for all
+                f"{name} is written in {lines}, and no thread that remains comes there. Where all "
+                "blocks wait for each other, let each of them come there equally often."
+            )
+        elif r.flags & _LANES_WAIT:
             what += f", while other lanes of the warp wait for these in line {r.line2}"
             hint = (
                 f"Let the lanes that others wait for pass {name} on, as a lock is freed, before "
@@ -184,12 +198,12 @@ def _ended_wait(r: Report) -> Finding:
     )
 
 
-def abort_finding(r: Report, writers: Sequence[int] | None = None, statement: str = "") -> Finding:
+def abort_finding(r: Report, writers: Writers | None = None, statement: str = "") -> Finding:
     """The finding of what ended the launch early: a limit, an assertion or a trap.
 
     Args:
         r: the report.
-        writers: of a value that is waited for, the lines that write it; None if not known.
+        writers: of a value that is waited for, what writes it; None if not known.
         statement: the text of its line.
     """
     if r.kind in (c.STANDSTILL, c.LIMIT) and r.flags & _AT_MBARRIER:

@@ -7,7 +7,7 @@ code alone does not say which one was executed, unless each has a copy of the fu
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from functools import cached_property
 
 from grader import dataclass
@@ -76,6 +76,15 @@ class Calls:
             if one.key != other.key:
                 return one, other
         return None
+
+    def has_after(self, pc: int, others: Collection[int]) -> bool:
+        """Whether some instructions, or calls to them, are behind another one in its function."""
+        at = next(iter(self._frames(pc)[0]), None)
+        if at is None:
+            return False
+        frames = (frame for other in others for frame in self._frames(other)[0])
+        owner = self.image.owner
+        return any(owner[f.pc] == owner[at.pc] and f.pc > at.pc for f in frames)
 
     def _frames(self, pc: int) -> tuple[list[Frame], bool]:
         """The frames of an instruction, the innermost first; whether they are all.

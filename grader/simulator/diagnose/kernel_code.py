@@ -20,6 +20,7 @@ from grader.launch import Array, Dim3, Launch
 from grader.simulator.core import bindings as c
 from grader.simulator.decode.module import Image
 from grader.simulator.decode.stack import local_variables
+from grader.simulator.diagnose.aborts import Writers
 from grader.simulator.diagnose.confirmation import Confirmation
 from grader.simulator.diagnose.places import Branches
 from grader.simulator.diagnose.races import (
@@ -271,14 +272,16 @@ class KernelCode:
         element = f"{array.path}[{offset // array.stride}]"
         return Target(array.space, array.path, element, extent, offset, size, hint)
 
-    def writers(self, r: Report, parameters: Sequence[Parameter]) -> list[int] | None:
-        """The lines, but for its own, that write the variable of a report; None if not known."""
+    def writers(self, r: Report, parameters: Sequence[Parameter]) -> Writers | None:
+        """What writes the variable of a report elsewhere than in its line; None if not known."""
         names = [p.name for p in parameters]
         number = names.index(r.target.name) if r.target.name in names else None
         found = self.flow.writes_to(r.target.name, number)
         if found is None or any(self.image.instructions[pc].via for pc in found):
             return None
-        return sorted({self.line_of[pc] for pc in found} - {r.line})
+        own = {pc for pc in found if "param" not in self.image.ops[pc].split(".")} or found
+        lines = sorted({self.line_of[pc] for pc in own} - {r.line})
+        return Writers(lines, self.calls.has_after(r.pc2, own))
 
     def without_doubles(self, reports: Sequence[Report]) -> list[Report]:
         """Leave out reports of members and rows by accesses that leave the whole variable."""
