@@ -378,7 +378,8 @@ class Explainer:
             return r, replace(finding, hint=wait_hint(r, name, self._text(r.line2), bulk=bulk))
         if overwriting and gap is not None and not r.has(ACROSS_BLOCKS):
             return r, replace(finding, hint=overwriting_hint(r, replace(gap, both=False)))
-        if hazard == "RAW" and gap is not None and self._op(r.pc2).startswith("cp.async"):
+        tracked = gap is not None and gap.kind == "phases"
+        if hazard == "RAW" and gap and not tracked and self._op(r.pc2).startswith("cp.async"):
             return r, replace(finding, hint=arrival_hint(r))
         if strays:
             return r, finding

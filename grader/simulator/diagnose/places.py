@@ -36,7 +36,9 @@ _MAX_CALLS = 4
 """Calls within calls that are followed."""
 
 Access = Literal["read", "write", "atomic"]
-Kind = Literal["between", "condition", "branches", "waiting", "library", "branch", "loop", "caller"]
+Kind = Literal[
+    "between", "condition", "branches", "waiting", "phases", "library", "branch", "loop", "caller"
+]
 
 
 @dataclass(frozen=True)
@@ -52,7 +54,7 @@ class Gap:
         kind: what is between the lines or around them: `condition`, the first is the condition of
             a branch with the second; `branches`, each is in another branch, and `waiting`, the
             first of them waits in its branch; `branch`, `loop` and `caller`, only some threads
-            enter what is around both.
+            enter what is around both; `phases`, code with mbarriers has `branches` or `waiting`.
         line: the line of that branch or loop.
         apart: the last line of the statement with the first line, and the first line of that with
             the second, as statements of the innermost block around both; zeros if there is none.
@@ -320,6 +322,12 @@ def barrier_advice(gap: Gap, hazard: str, *, warp: bool) -> str:
             f"the second with that of the {other}. No barrier fits between the branches of the "
             f"statement in line {gap.line}."
         ).replace("the line", "line")
+    if gap.kind == "phases":
+        return (
+            "Such threads synchronize by mbarriers: access it only after the wait for the phase "
+            "that hands it over, and let each thread arrive, as by arrive() or consumer_release(), "
+            "after its last access."
+        )
     if gap.kind == "waiting":
         return (
             "No barrier fits between the branches of one `if`. Let the writer set an atomic flag "

@@ -84,7 +84,13 @@ class RacePlaces:
         instructions = self.code.image.instructions
         library = all(pc < len(instructions) and instructions[pc].via for pc in (r.pc, r.pc2))
         placed = gap and self.code.branches.placed(gap, r.target.name, library=library)
+        if placed and placed.kind in ("branches", "waiting") and self._has_mbarriers:
+            return replace(placed, kind="phases")
         return placed and self._tried(placed, r)
+
+    @cached_property
+    def _has_mbarriers(self) -> bool:
+        return any(op.startswith("mbarrier.") for op in self.code.image.ops)
 
     def _tried(self, gap: Gap, r: Report) -> Gap:
         """The gap, or the end of the round, where a barrier there alone ends the race."""
