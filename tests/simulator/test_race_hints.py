@@ -28,8 +28,8 @@ HINTS = {
         "Use memory_order_acquire in line 7, and use memory_order_release in line 9.",
     ),
     "second_of_two_arrays": ("Bs", "RAW", "Put __syncthreads() between line 7 and line 9."),
-    "warp_leaders_add_plainly": ("sum", "WAR", "Use an atomic such as atomicAdd"),
-    "shared_histogram_plain": ("bins", "WAR", "Use an atomic such as atomicAdd"),
+    "warp_leaders_add_plainly": ("sum", "WAR", "Use one atomic, such as atomicAdd"),
+    "shared_histogram_plain": ("bins", "WAR", "Use one atomic, such as atomicAdd"),
     "fence_of_the_block_only": ("part", "RAW", "__threadfence()"),
     "named_barriers": (
         "s",
@@ -81,6 +81,7 @@ HINTS = {
     "buffer_read_after_its_arrival": ("buf", "RAW", "synchronize by mbarriers: access it only"),
     "mbarrier_given_back_early": ("buf", "RAW", "synchronize by mbarriers: access it only"),
     "stage_read_after_its_release": ("buf", "RAW", "after its last access."),
+    "leaders_add_in_two_steps": ("count", "WAW", "Line 10 reads `count`, computes and writes it"),
     "queue_end_read_beside_draws": ("tail", "WAR", "Put __syncthreads() between line 11 and"),
     "shared_waw": ("s", "WAW", "Check the index"),
     "bins_added_between_blocks": ("out", "WAR", "Line 10 reads `out`, computes and writes it back"),

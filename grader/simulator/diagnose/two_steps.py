@@ -70,7 +70,9 @@ class TwoSteps:
         beside = self._beside_atomics(reports)
         twice = _written_twice(reports, r.target.name)
         updates = [pc for pc in (*stores, *self._written_back(r, beside)) if self._updates(pc)]
-        if not beside.isdisjoint(updates) or (across and not twice.isdisjoint(updates)):
+        twice = twice if across else {pc for pc in twice if not order.follows(pc, pc)}
+        updates += [pc for pc in stores if pc in twice and self._kept_between(pc, r, reports)]
+        if not beside.isdisjoint(updates) or not twice.isdisjoint(updates):
             line = self.image.locations[updates[0]].line
             return (
                 f"Line {line} reads {name}, computes and writes it back: two steps, and updates "
@@ -191,6 +193,22 @@ class TwoSteps:
             and _place(self.image.instructions[pc]) == i.operands[0]
             and self.flow.values.reaches(pc, store)
         }
+
+    def _kept_between(self, store: int, r: Report, reports: Sequence[Report]) -> bool:
+        """Whether a store writes what is made of a read of the element that its own line names.
+
+        The read is one that races with stores of other threads.
+        """
+        races = (x for x in reports if x.kind == c.RACE and x.target.name == r.target.name)
+        reads = {pc for x in races for pc, is_store in _plain(x) if not is_store}
+        locations, name = self.image.locations, r.target.name
+        own = _elements(self._text(locations[store].line), name) if name else set[str]()
+        return any(
+            not own.isdisjoint(_elements(self._text(locations[pc].line), name))
+            and self.flow.values.reaches(pc, store)
+            for pc in reads
+            if self.image.owner[pc] == self.image.owner[store]
+        )
 
     def _beside_atomics(self, reports: Sequence[Report]) -> set[int]:
         """The stores that race with atomics."""
