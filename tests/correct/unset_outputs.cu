@@ -1,5 +1,4 @@
 // Bits that were never set, merged by masks and shifts, and what of them is left in an output when the block ends.
-struct Fields { unsigned a : 5, b : 11, c : 16; };
 union Halves { unsigned w; unsigned short h[2]; };
 
 // Wrong: the fourth byte was never set.
@@ -116,36 +115,6 @@ extern "C" __global__ void both_of_a_union(unsigned *y) {
   y[threadIdx.x] = u.w;
 }
 
-// Fields are written one by one into words that had no value.
-// kernel fields_of_words grid 1 block 32
-// out y uint32 = np.arange(32) | 3 << 5 | 7 << 16
-extern "C" __global__ void fields_of_words(unsigned *y) {
-  Fields *f = reinterpret_cast<Fields *>(y) + threadIdx.x;
-  f->a = threadIdx.x;
-  f->b = 3;
-  f->c = 7;
-}
-
-// Wrong: the third field.
-// kernel two_fields_of_words grid 1 block 32
-// out y uint32 = np.arange(32) | 3 << 5
-extern "C" __global__ void two_fields_of_words(unsigned *y) {
-  Fields *f = reinterpret_cast<Fields *>(y) + threadIdx.x;
-  f->a = threadIdx.x;
-  f->b = 3;  // <- uninitialized-read
-}
-
-// The host reads the fields: they are no numbers of 32 bits.
-// kernel fields_of_structs grid 1 block 32
-// inout y uint32 = np.zeros(32) -> np.arange(32) | 3 << 5
-extern "C" __global__ void fields_of_structs(Fields *y) {
-  __shared__ Fields s[32];
-  s[threadIdx.x].a = threadIdx.x;
-  s[threadIdx.x].b = 3;
-  y[threadIdx.x].a = s[threadIdx.x].a;
-  y[threadIdx.x].b = s[threadIdx.x].b;
-}
-
 // Scratch that is no output may keep what it has.
 // kernel scratch grid 1 block 32
 // in work uint32 = np.zeros(32)
@@ -207,4 +176,32 @@ extern "C" __global__ void packed_to_output(const float *x, float *y) {
   Packed a = reinterpret_cast<const Packed *>(x)[threadIdx.x], o;
   for (int i = 0; i < 3; ++i) o.v[i] = 2 * a.v[i];
   put(y + 4 * threadIdx.x, o);
+}
+
+// kernel pixels_as_words grid 1 block 32
+// out y uint32 = [sum((4 * t + j) // 3 + (4 * t + j) % 3 << 8 * j for j in range(4)) for t in range(32)]
+extern "C" __global__ void pixels_as_words(unsigned *y) {
+  __shared__ uchar3 pixels[44];
+  int t = threadIdx.x;
+  for (int i = t; i < 43; i += 32) pixels[i] = make_uchar3(i, i + 1, i + 2);
+  __syncthreads();
+  const unsigned char *b = (const unsigned char *)pixels;
+  unsigned w = 0;
+  for (int j = 0; j < 4; ++j) w |= (unsigned)b[4 * t + j] << (8 * j);
+  y[t] = w;
+}
+
+// Wrong: the last word ends in a pixel that was never set.
+// kernel pixels_unset grid 1 block 33
+// out y uint32 = np.zeros(33)
+extern "C" __global__ void pixels_unset(unsigned *y) {
+  __shared__ uchar3 pixels[44];
+  int t = threadIdx.x;
+  if (t < 33) pixels[t] = make_uchar3(t, t + 1, t + 2);
+  if (t < 10) pixels[t + 33] = make_uchar3(t, t + 1, t + 2);
+  __syncthreads();
+  const unsigned char *b = (const unsigned char *)pixels;
+  unsigned w = 0;
+  for (int j = 0; j < 4; ++j) w |= (unsigned)b[4 * t + j] << (8 * j);  // <- uninitialized-read
+  y[t] = w;
 }

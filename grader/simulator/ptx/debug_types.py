@@ -63,22 +63,35 @@ class DebugTypes:
         """Of each parameter of a function: which bytes of what it points to belong to members.
 
         OF_MEMBER for each of these, 0 for the others, and OF_NUMBER for all where it points to
-        numbers, or to vectors of numbers of one size. Empty for one that is no pointer, or points
-        to what has no size.
+        numbers, or to vectors of numbers. Empty for one that is no pointer, or points to what has
+        no size.
         """
         functions = (e for e in self.types.values() if e.tag == _FUNCTION)
         f = next((e for e in functions if e.values.get(_LINKAGE) == symbol), None)
         out = []
         for entry in f.children if f else ():
             if entry.tag == PARAMETER:
-                of: Entry | None = self.types.get(entry.number(TYPE))
-                while of is not None and of.tag in NAMED_TYPES:
-                    of = self.types.get(of.number(TYPE))
+                of = self._unnamed(entry.number(TYPE))
                 pointee = of.number(TYPE) if of is not None and of.tag in POINTERS else 0
-                sizes = self._numbers(pointee, 0)
-                each = OF_NUMBER if len(sizes) == 1 and 0 not in sizes else OF_MEMBER
+                each = OF_NUMBER if self._has_numbers(pointee) else OF_MEMBER
                 out.append([each * own for own in self._members(pointee, 0)])
         return out
+
+    def _unnamed(self, number: int) -> Entry | None:
+        """The type that a name, or a const or volatile one, stands for."""
+        entry = self.types.get(number)
+        while entry is not None and entry.tag in NAMED_TYPES:
+            entry = self.types.get(entry.number(TYPE))
+        return entry
+
+    def _has_numbers(self, number: int) -> bool:
+        """Whether a type is a vector of numbers of one size, or a number and no type has padding.
+
+        Programs copy structs with padding to arrays of words or bytes.
+        """
+        sizes, entry = self._numbers(number, 0), self._unnamed(number)
+        is_vector = entry is not None and entry.tag in AGGREGATES
+        return len(sizes) == 1 and 0 not in sizes and (is_vector or not self.has_padding)
 
     def _numbers(self, number: int, depth: int) -> set[int]:
         """The sizes of the numbers that a type is made of; 0 for other scalars, and bit fields."""
