@@ -48,7 +48,7 @@ TABLES = {"and": 0xC0, "or": 0xFC, "xor": 0x3C, "not": 0x0F}
 
 
 def masks_bits(i: Instruction) -> bool:
-    """Whether an instruction merges, shifts or extracts bits at known places, or selects bytes."""
+    """Whether an instruction merges, shifts, or extracts bits at known places, or selects bytes."""
     return _masks_bits(i.op, *i.operands) and not copies_value(i)
 
 
@@ -59,10 +59,10 @@ def _masks_bits(op: str, *operands: str) -> bool:
         return True
     if not kinds or kinds[-1] not in _INTEGERS:
         return False
-    constants = operands[{"shl": 2, "shr": 2, "bfe": 2, "bfi": 3, "lop3": 4}.get(head, 9) :]
-    if head in ("shl", "shr", "bfe", "bfi", "lop3"):
+    constants = operands[{"bfe": 2, "bfi": 3, "lop3": 4}.get(head, 9) :]
+    if head in ("bfe", "bfi", "lop3"):
         return bool(constants) and all(_NUMBER.match(x) for x in constants)
-    return head in TABLES
+    return head in TABLES or head in ("shl", "shr")
 
 
 def passes_on(i: Instruction) -> bool:

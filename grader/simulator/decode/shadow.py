@@ -270,7 +270,8 @@ class Shadows:
         if head == "shfl":
             return self.shuffled(i, written)
         if masks_bits(i) or head in ("cvt", "and"):
-            return [self.masked(i, head, d) for d in written]
+            by = [x for x in i.operands[2:] if head in ("shl", "shr") and x in self.at]
+            return [*map(self.check, by), *(self.masked(i, head, d) for d in written)]
         return self.moved(i, written)
 
     def moved(self, i: Instruction, written: list[str]) -> list[Insn]:
@@ -315,10 +316,12 @@ class Shadows:
             shadows[1] = self.of(others[0])
             insn.mode, insn.size, insn.count = _INSERT, *(integer(x) & 255 for x in others[1:])
         else:
-            numbers = [integer(x) & 0xFFFF for x in others]
+            insn.flag = others[0] in self.o.registers.at  # a shift by a register
+            refs += [self.value(others[0], 4)] * insn.flag
+            numbers = [] if insn.flag else [integer(x) & 0xFFFF for x in others]
             signed = kinds[-1][0] == "s"
             modes = {"shl": _LEFT, "shr": _RIGHT + signed, "bfe": _FIELD + signed}
-            insn.mode, (insn.size, insn.count) = modes[head], [*numbers, 0][:2]
+            insn.mode, (insn.size, insn.count) = modes[head], [*numbers, 0, 0][:2]
         insn.a, insn.b, insn.c = (refs + refs[:1] * 2)[:3]
         insn.e, insn.imm = shadows[0], shadows[1] | shadows[2] << 32
         return insn

@@ -129,8 +129,8 @@ static u64 of_bytes(const u64 *have, u32 selector, u32 mode) {
 }
 
 /* mode: which instruction; width: bytes of a, b and c; flag: the table, or the mode of a permutation; size, count:
- * first bit and number of bits, or bytes of the result and whether the sign is extended. e: the shadow of a; imm: those of b
- * and c. */
+ * first bit and number of bits, or bytes of the result and whether the sign is extended; of a shift, flag: 1 where b is the
+ * number of bits. e: the shadow of a; imm: those of b and c. */
 enum { TABLE_OF_BITS, LEFT, RIGHT, RIGHT_SIGNED, FIELD, FIELD_SIGNED, INSERT, CONVERT, PERMUTE };
 void ptx_shadow_bits(Warp *w, const Insn *i) {
   u32 shadow[3] = {i->e, (u32)i->imm, (u32)((u64)i->imm >> 32)}, value[3] = {i->a, i->b, i->c};
@@ -141,7 +141,9 @@ void ptx_shadow_bits(Warp *w, const Insn *i) {
     return;
   }
   u32 most = (u32)BYTE * i->width, by = i->size;
+  bool shifts = i->mode == LEFT || i->mode == RIGHT || i->mode == RIGHT_SIGNED;
   for (u32 l = 0; l < LANES; l++) {
+    if (shifts && i->flag) by = (u32)register_lane(w, value[1], 4, l);
     u64 have[3], x[3], r = ALL_BITS, field = i->count >= 64 ? ALL_BITS : (1ull << i->count) - 1;
     for (u32 n = 0; n < 3; n++) have[n] = have_of(w, shadow[n], l);
     u64 a = have[0] | ~mask_of(i->width);
