@@ -205,3 +205,70 @@ extern "C" __global__ void pixels_unset(unsigned *y) {
   for (int j = 0; j < 4; ++j) w |= (unsigned)b[4 * t + j] << (8 * j);  // <- uninitialized-read
   y[t] = w;
 }
+
+// Wrong: eight halves are stored at a time, and one was forgotten.
+// kernel eight_halves grid 1 block 16
+// out y float16 = np.zeros(128)
+extern "C" __global__ void eight_halves(unsigned short *y) {
+  union { int4 v; unsigned short h[8]; } o;
+  for (int i = 0; i < 7; ++i) o.h[i] = 0;
+  reinterpret_cast<int4 *>(y)[threadIdx.x] = o.v;  // <- uninitialized-read
+}
+
+// kernel quantized grid 1 block 32
+// in x int32 = np.arange(128)
+// out y int8 = x >> 1
+extern "C" __global__ void quantized(const int *x, signed char *y) {
+  alignas(4) signed char q[4];
+#pragma unroll
+  for (int i = 0; i < 4; ++i) q[i] = x[4 * threadIdx.x + i] >> 1;
+  reinterpret_cast<int *>(y)[threadIdx.x] = *reinterpret_cast<int *>(q);
+}
+
+// Wrong: three of four.
+// kernel quantized_in_part grid 1 block 32
+// finds uninitialized-read error `q[3]`
+// in x int32 = np.arange(128)
+// out y int8 = x >> 1
+extern "C" __global__ void quantized_in_part(const int *x, signed char *y) {
+  alignas(4) signed char q[4];
+#pragma unroll
+  for (int i = 0; i < 3; ++i) q[i] = x[4 * threadIdx.x + i] >> 1;
+  reinterpret_cast<int *>(y)[threadIdx.x] = *reinterpret_cast<int *>(q);  // <- uninitialized-read
+}
+
+// kernel halo grid 1 block 32
+// in x float32 = np.ones(32)
+// out y float32 = [v for t in range(32) for v in (t >= 8, t < 24, t % 8 > 0, t % 8 < 7)]
+extern "C" __global__ void halo(const float *x, float *y) {
+  __shared__ float s[6][10];
+  int t = threadIdx.x, r = t / 8 + 1, c = t % 8 + 1;
+  s[r][c] = x[t];
+  if (r == 1) s[0][c] = 0;
+  if (r == 4) s[5][c] = 0;
+  if (c == 1) s[r][0] = 0;
+  if (c == 8) s[r][9] = 0;
+  __syncthreads();
+  reinterpret_cast<float4 *>(y)[t] = make_float4(s[r - 1][c], s[r + 1][c], s[r][c - 1], s[r][c + 1]);
+}
+
+// Wrong: the corners were not set.
+// kernel halo_corner grid 1 block 32
+// in x float32 = np.ones(32)
+// out y float32 = np.ones(128)
+extern "C" __global__ void halo_corner(const float *x, float *y) {
+  __shared__ float s[6][10];
+  int t = threadIdx.x, r = t / 8 + 1, c = t % 8 + 1;
+  s[r][c] = x[t];
+  if (r == 1) s[0][c] = 0;
+  if (r == 4) s[5][c] = 0;
+  if (c == 1) s[r][0] = 0;
+  if (c == 8) s[r][9] = 0;
+  __syncthreads();
+  float4 v;
+  v.x = s[r - 1][c - 1];  // <- uninitialized-read
+  v.y = s[r + 1][c];
+  v.z = s[r][c - 1];
+  v.w = s[r][c + 1];
+  reinterpret_cast<float4 *>(y)[t] = v;  // <- uninitialized-read
+}
