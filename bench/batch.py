@@ -43,7 +43,8 @@ def made_class(folder: Path, count: int) -> list[Path]:
 
 def batch(folder: Path, cache: Path, jobs: int, out: Path) -> tuple[float, float]:
     """Wall seconds of one run of the command, and the MiB that it held at most."""
-    words = ["-m", "grader", "batch", LAB, str(folder), "--on", "sim", "--jobs", str(jobs)]
+    words = ["-m", "grader", "batch", LAB, str(folder), "--on", "sim"]
+    words += ["--jobs", str(jobs)] if jobs else []
     begun = time.perf_counter()
     process = subprocess.Popen(
         [sys.executable, *words, "--json", str(out)],
@@ -72,7 +73,7 @@ def main(words: Sequence[str]) -> int:
     """Print the table; 1 when a goal is missed."""
     parser = argparse.ArgumentParser(prog="bench.batch")
     parser.add_argument("--count", type=int, default=300)
-    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--jobs", type=int, default=0, help="0: as many as the command has")
     asked = parser.parse_args(words)
     with tempfile.TemporaryDirectory(prefix="warpgrade-bench-") as name:
         place = Path(name)

@@ -59,7 +59,7 @@ Place = Annotated[
 ]
 Jobs = Annotated[
     int | None,
-    Option("--jobs", min=1, max=1024, help="Submissions in parallel.  [default: all cores]"),
+    Option("--jobs", min=1, max=1024, help="Submissions in parallel.  [default: cores + 1]"),
 ]
 Db = Annotated[str, Option("--db", metavar="URL", help="The gradebook.  [default: DIR.grades.db]")]
 Html = Annotated[
