@@ -351,3 +351,16 @@ extern "C" __global__ void odd_or_changed(volatile unsigned *number, volatile in
   } while (start & 1 || start != *number);
   *difference = a - b;
 }
+
+// Those who return early store as the others do at the end: the compiler may let both execute one store.
+// kernel stored_and_returned grid 1 block 96
+// in x int32 = np.arange(96)
+// out y int32 = np.where(np.arange(96) < 64, 63 - np.arange(96), 0)
+extern "C" __global__ void stored_and_returned(const int *x, int *y) {
+  __shared__ int s[64];
+  int t = threadIdx.x;
+  if (t >= 64) { y[t] = 0; return; }
+  s[t] = x[t];
+  __syncthreads();
+  y[t] = s[63 - t];
+}

@@ -1,10 +1,18 @@
-"""Which basic blocks a branch decides about: those between it and where all its ways meet."""
+"""Which basic blocks a branch decides about, and which are behind a barrier.
+
+A branch decides about those between it and where all its ways meet.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from grader.simulator.decode.module import Decoded
+from grader import dataclass
+from grader.simulator.core.run import Raw
+from grader.simulator.decode.blocks import reachable, successors
+from grader.simulator.decode.control_flow import BARRIER, CALL
+from grader.simulator.decode.module import Decoded, Image
+from grader.simulator.ptx.source_map import is_copy
 
 
 def block_of(functions: Sequence[Decoded]) -> dict[int, tuple[int, int]]:
@@ -15,6 +23,61 @@ def block_of(functions: Sequence[Decoded]) -> dict[int, tuple[int, int]]:
         for k, block in enumerate(function.blocks)
         for pc in (*(insn.pc for insn in block.insns), block.end.pc)
     }
+
+
+@dataclass(frozen=True)
+class Behind:
+    """What more lanes execute than the barrier that it is behind.
+
+    Attributes:
+        executed: the instructions.
+        by_all: whether each lane executes some of them once, so that none has returned before.
+    """
+
+    executed: frozenset[int] = frozenset()
+    by_all: bool = False
+
+
+def behind_barrier(image: Image, raw: Raw, pc: int) -> Behind:
+    """What is behind a barrier, and which more lanes executed than the barrier.
+
+    Nothing for a barrier in a loop, which a thread may have reached in an earlier iteration. Where
+    a header's function has the barrier, as `__syncthreads_count`, its only call stands for it.
+    """
+    pc, first = _call_of_header(image, pc), 0
+    for function in image.functions:
+        blocks = function.blocks
+        lanes = raw.visit_lanes[first : first + len(blocks)]
+        first += len(blocks)
+        ends = [b.end.pc if b.end.kind in (BARRIER, CALL) else -1 for b in blocks]
+        at = ends.index(pc) if pc in ends else -1
+        after = [successors(b) for b in blocks]
+
+        def in_loop(k: int, after: list[list[int]] = after) -> bool:
+            return any(k in reachable(after, s) for s in after[k])
+
+        if at >= 0 and not in_loop(at):
+            onward = [[s for s in follow if s > k] for k, follow in enumerate(after)]
+            more = [k for k in reachable(onward, at) if lanes[k] > lanes[at] and blocks[k].insns]
+            once = [k for k in more if lanes[k] == lanes[0] and not in_loop(k)]
+            executed = frozenset(insn.pc for k in more for insn in blocks[k].insns)
+            return Behind(executed, bool(once) and first == len(blocks) and _is_debug(image))
+    return Behind()
+
+
+def _call_of_header(image: Image, pc: int) -> int:
+    """The only call of a header's function with a barrier of the block; else the barrier."""
+    name = image.functions[image.owner[pc]].name
+    if not is_copy(name) or not image.ops[pc].startswith("bar") or "warp" in image.ops[pc]:
+        return pc
+    ends = (b.end for f in image.functions for b in f.blocks if b.end.kind == CALL)
+    calls = [end.pc for end in ends if name in image.instructions[end.pc].operands]
+    return calls[0] if len(calls) == 1 else pc
+
+
+def _is_debug(image: Image) -> bool:
+    """Whether an image is of `-G` code. The optimizer may join the ends of two ways."""
+    return image.module is not None and ".debug_info" in image.module.sections
 
 
 def decided(after: Sequence[Sequence[int]], meeting: Sequence[int], branch: int) -> set[int]:

@@ -31,7 +31,7 @@ from grader.simulator.decode.dataflow import sources, targets
 from grader.simulator.decode.followed import copies_in_part, cuts_bytes, may_replace
 from grader.simulator.decode.module import Image
 from grader.simulator.decode.operands import vector
-from grader.simulator.diagnose.branching import block_of
+from grader.simulator.diagnose.branching import behind_barrier, block_of
 from grader.simulator.diagnose.races import (
     ATOMIC,
     IN_LIBRARY,
@@ -293,8 +293,8 @@ def _run_with_passers(machine: Machine, launch: Launch, limits: Limits, *, count
     """
     raw = machine.run(launch, limits, count)
     exits = [k for k, r in enumerate(raw.reports) if r["kind"] == c.EARLY_EXIT]
-    behind = {k: _passed(machine.image, raw, int(raw.reports[k]["pc"])) for k in exits}
-    if not raw.ended or not any(behind.values()):
+    behind = {k: behind_barrier(machine.image, raw, int(raw.reports[k]["pc"])) for k in exits}
+    if not raw.ended or not any(known.executed for known in behind.values()):
         return raw
     seen = machine.run(launch, replace(limits, trace=MOST_TRACED), count=False).accesses
     assert seen is not None
@@ -302,27 +302,9 @@ def _run_with_passers(machine: Machine, launch: Launch, limits: Limits, *, count
     for k in exits:
         r = reports[k]
         own = seen[(seen["block"] == r["block"]) & (seen["thread"] == r["thread"])]
-        r["flags"] |= PASSED_BY * (not behind[k].isdisjoint(own["pc"].tolist()))
+        passed = behind[k].by_all or not behind[k].executed.isdisjoint(own["pc"].tolist())
+        r["flags"] |= PASSED_BY * passed
     return replace(raw, reports=reports)
-
-
-def _passed(image: Image, raw: Raw, pc: int) -> set[int]:
-    """The instructions behind a barrier that more lanes executed than the barrier.
-
-    None for a barrier in a loop, which a thread may have reached in an earlier iteration.
-    """
-    first = 0
-    for function in image.functions:
-        blocks = function.blocks
-        lanes = raw.visit_lanes[first : first + len(blocks)]
-        first += len(blocks)
-        at = next((k for k, b in enumerate(blocks) if b.end.kind == BARRIER and b.end.pc == pc), -1)
-        after = [successors(b) for b in blocks]
-        if at >= 0 and not any(at in reachable(after, s) for s in after[at]):
-            onward = [[s for s in follow if s > k] for k, follow in enumerate(after)]
-            more = [k for k in reachable(onward, at) if lanes[k] > lanes[at]]
-            return {insn.pc for k in more for insn in blocks[k].insns}
-    return set()
 
 
 def _source_name(symbol: str) -> str:
