@@ -21,8 +21,9 @@ typedef struct { u32 *lanes; u8 *have; u32 *origin, room; } Defined;
 typedef struct { Report report; s64 element; u32 lanes, offset[LANES]; bool kept, selected; } Origin;
 
 /* Of shared memory or of a global buffer, by byte; NULL while there are none. Its undefined bits, where the granule as a
- * whole counts as written; the number + 1 of the store that left an undefined value there. */
-typedef struct { u8 *missing; u16 *from; } Unset;
+ * whole counts as written; the number + 1 of the store that left an undefined value there, and the bytes that have one:
+ * all are between `first` and `end`. */
+typedef struct { u8 *missing; u16 *from; u32 first, end; } Unset;
 
 /* What a lane's asynchronous copy has read without a value, until it is complete: `from`, its origin; `at`, where it goes to
  * in shared memory, NOWHERE before that is known. */

@@ -143,8 +143,10 @@ static u8 *missing_for(Warp *w, const Region *r) {
   undefined_of(w)->any = true;
   return s ? s->missing : NULL;
 }
-static u16 *from_for(Warp *w, const Region *r) {
+static u16 *from_for(Warp *w, const Region *r, u32 offset, u32 bytes) {
   Unset *s = unset_for(w, r);
+  if (s && (!s->end || offset < s->first)) s->first = offset;
+  if (s && offset + bytes > s->end) s->end = offset + bytes;
   if (s && !s->from && !(s->from = calloc(r->size + 8, sizeof(u16)))) out_of_memory(w->worker);
   undefined_of(w)->kept = true;
   return s ? s->from : NULL;
@@ -170,7 +172,7 @@ static void mark_stored(Warp *w, const Region *r, u32 offset, u32 bytes, u64 hav
   const Launch *n = w->launch;
   u32 shift = r->space == SHARED ? n->shared_shift : n->global_shift, each = 1u << shift;
   u8 *missing = unset_at(w, r).missing;
-  u16 *origins = from ? from_for(w, r) : unset_at(w, r).from;
+  u16 *origins = from ? from_for(w, r, offset, bytes) : unset_at(w, r).from;
   for (u32 k = 0; origins && k < bytes; k++)
     origins[offset + k] = from && (have >> BYTE * k & 255) != 255 ? (u16)(((from & ~FROM_MEMORY) + 1) | left) : 0;
   for (u32 k = 0; k < bytes; k += each) {
@@ -329,7 +331,7 @@ void report_bits_left(Cta *c) {
     const Buffer *b = &c->worker->launch->buffer[k];
     Unset s = u->global[k];
     if (!s.from || !has_numbers(b)) continue;
-    for (u64 at = 0; at < b->size; at++)
+    for (u64 at = s.first; at < s.end; at++)
       if (s.from[at]) {
         report_origin(c->warp, FROM_MEMORY | ((s.from[at] & ~(u32)BITS_LEFT) - 1), 1);
         at += b->item - 1 - at % b->item;
