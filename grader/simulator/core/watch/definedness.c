@@ -197,7 +197,7 @@ static void make(Cta *c) {
 
 static void forget(Cta *c) {
   Undefined *u = c->state[definedness_slot];
-  if (u) forget_unset(u);
+  if (u) forget_unset(u, c->worker->launch);
 }
 
 static void discard(Cta *c) {
@@ -208,7 +208,7 @@ static void discard(Cta *c) {
     free(u->warp[k].have);
     free(u->warp[k].origin);
   }
-  forget(c);
+  discard_unset(u);
   free(u->warp);
   free(u->origin);
   free(u->copy);

@@ -85,7 +85,8 @@ u32 selected_from(Warp *w, u32 from);
 /* The origin of what an instruction leaves in memory, or computes, of an undefined register: what would be reported
  * of it. */
 u32 left_by(Warp *w, const Insn *i, u32 from, u32 lanes);
-void forget_unset(Undefined *u);
+void forget_unset(Undefined *u, const Launch *n);
+void discard_unset(Undefined *u);
 
 /* What the watcher does with writes of any kind. */
 void clear_written(Warp *w, const Insn *i, const Region *r, const u32 *offset, u32 bytes);

@@ -143,28 +143,40 @@ static u8 *missing_for(Warp *w, const Region *r) {
   undefined_of(w)->any = true;
   return s ? s->missing : NULL;
 }
-static u16 *from_for(Warp *w, const Region *r, u32 offset, u32 bytes) {
+static u16 *from_for(Warp *w, const Region *r) {
   Unset *s = unset_for(w, r);
-  if (s && (!s->end || offset < s->first)) s->first = offset;
-  if (s && offset + bytes > s->end) s->end = offset + bytes;
   if (s && !s->from && !(s->from = calloc(r->size + 8, sizeof(u16)))) out_of_memory(w->worker);
   undefined_of(w)->kept = true;
   return s ? s->from : NULL;
 }
 
-void forget_unset(Undefined *u) {
-  free(u->shared.missing);
-  free(u->shared.from);
+static void discard_marks(Unset *s) {
+  free(s->missing);
+  free(s->from);
+  *s = (Unset){0};
+}
+static void widen(Unset *s, u32 offset, u32 bytes) {
+  if (!s->end || offset < s->first) s->first = offset;
+  if (offset + bytes > s->end) s->end = offset + bytes;
+}
+
+/* An argument's marks are kept for the next block: to allocate them costs in proportion to its size. */
+void forget_unset(Undefined *u, const Launch *n) {
+  discard_marks(&u->shared);
   for (u32 b = 0; b < u->buffers; b++) {
-    free(u->global[b].missing);
-    free(u->global[b].from);
+    Unset *s = &u->global[b];
+    if (!n->buffer[b].item) discard_marks(s);
+    if (s->missing) memset(s->missing + s->first, 0, s->end - s->first);
+    if (s->from) memset(s->from + s->first, 0, (s->end - s->first) * sizeof *s->from);
+    s->first = s->end = 0;
   }
-  free(u->global);
-  u->shared = (Unset){0};
-  u->global = NULL;
-  u->buffers = 0;
   u->any = u->kept = false;
   u->pending = 0;
+}
+void discard_unset(Undefined *u) {
+  discard_marks(&u->shared);
+  for (u32 b = 0; b < u->buffers; b++) discard_marks(&u->global[b]);
+  free(u->global);
 }
 
 /* Marks what a lane has stored: a granule of which nothing is defined counts as never written. `left`: 0, or BITS_LEFT. */
@@ -172,13 +184,17 @@ static void mark_stored(Warp *w, const Region *r, u32 offset, u32 bytes, u64 hav
   const Launch *n = w->launch;
   u32 shift = r->space == SHARED ? n->shared_shift : n->global_shift, each = 1u << shift;
   u8 *missing = unset_at(w, r).missing;
-  u16 *origins = from ? from_for(w, r, offset, bytes) : unset_at(w, r).from;
+  u16 *origins = from ? from_for(w, r) : unset_at(w, r).from;
   for (u32 k = 0; origins && k < bytes; k++)
     origins[offset + k] = from && (have >> BYTE * k & 255) != 255 ? (u16)(((from & ~FROM_MEMORY) + 1) | left) : 0;
   for (u32 k = 0; k < bytes; k += each) {
     u32 run = bytes - k < each ? bytes - k : each;
     u64 mine = have >> BYTE * k & mask_of(run);
-    if (mine != mask_of(run) && mine != 0 && !missing && !(missing = missing_for(w, r))) return;
+    if (mine != mask_of(run)) {
+      Unset *s = unset_for(w, r);
+      if (!s || (mine && !(missing = missing_for(w, r)))) return;
+      widen(s, offset + k, run);
+    }
     for (u32 x = 0; missing && x < run; x++) missing[offset + k + x] = mine ? (u8)~(mine >> BYTE * x) : 0;
     if (mine || run < each) continue;
     if (r->space == SHARED) shadow_of(w->cta)->wrote[(offset + k) >> shift] = 0;
