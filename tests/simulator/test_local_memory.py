@@ -80,7 +80,7 @@ FOLLOWED = {
     "a masked copy": ("ld.u32 %r1, [%rd1]; mov.b32 %r2, %r1; and.b32 %r3, %r2, 6;", 1),
     "a whole word too": ("ld.u32 %r1, [%rd1]; and.b32 %r2, %r1, -8; add.s32 %r3, %r1, 1;", 0),
     "a limited char": ("ld.u8 %r1, [%rd1]; and.b32 %r2, %r1, 255; add.s32 %r3, %r2, 1;", 0),
-    "a shift by a register": ("ld.u32 %r1, [%rd1]; shl.b32 %r2, %r1, %r4;", 0),
+    "a shift by a register": ("ld.u32 %r1, [%rd1]; shl.b32 %r2, %r1, %r4;", 1),
     "a copied word": ("ld.u32 %r1, [%rd1]; st.u32 [%rd2], %r1;", 0),
     "a copied vector": ("ld.v2.u32 {%r1, %r2}, [%rd1]; st.v2.u32 [%rd2], {%r1, %r2};", 1),
     "a copied struct": (

@@ -159,6 +159,9 @@ CLAIMS: dict[str, Callable[[str, str], bool]] = {
     "memcheck ran the debug build": lambda name, text: (
         "float4 four(" in text and ours(text) == {"memcheck"}
     ),
+    "racecheck runs an order": lambda name, text: (
+        "timeout error" in text and theirs(name) == {"racecheck"}
+    ),
     "no tool runs the order": lambda name, text: (
         "race error" in text and "invalid-access error" in text
     ),
