@@ -172,7 +172,7 @@ static void note_part(Warp *w, const Insn *i, const Region *r, const u32 *offset
 }
 
 /* The newest write of a granule, if the load may come before it; NULL: it may not, or too much is not known. */
-static const Node *missed_at(const Visit *v) {
+static const Node *missed_at(Visit *v) {
   const Ledger *g = ledger_of(v->w->worker);
   u32 readers = 0;
   bool seen;
