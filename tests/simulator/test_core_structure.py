@@ -4,9 +4,12 @@ is in one header that its own file includes."""
 from __future__ import annotations
 
 import re
+import shutil
+import subprocess
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
 from graphlib import CycleError, TopologicalSorter
+from pathlib import Path
 
 import pytest
 
@@ -171,3 +174,29 @@ def test_every_watcher_is_listed_once_and_defined_in_one_file() -> None:
     defined = re.findall(r"^const Watcher (\w+)_watcher = ", "\n".join(files.values()), re.M)
     assert sorted(set(listed) - {"WATCHER", "NAME"}) == sorted(defined)
     assert len(defined) == len(set(defined))
+
+
+def warnings_of(*files: Path) -> str:
+    """What the compiler warns of; empty where the files are right."""
+    compiler = shutil.which("gcc") or "cc"
+    options = ("-std=gnu11", "-O1", "-Wall", "-Wextra", "-fsyntax-only", f"-I{CORE}")
+    words = [compiler, *options, *map(str, files)]
+    return subprocess.run(words, capture_output=True, text=True, check=False).stderr
+
+
+def test_the_compiler_has_no_warnings() -> None:
+    assert not warnings_of(*sorted(CORE.rglob("*.c")))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "int next(int *n) { return !(++*n & (*n - 1)); }",
+        "void set(int *n); void give(const int *n) { set(n); }",
+    ],
+    ids=["an order that is not defined", "a constant that is changed"],
+)
+def test_a_warning_is_seen(text: str, tmp_path: Path) -> None:
+    file = tmp_path / "x.c"
+    file.write_text(text)
+    assert "warning" in warnings_of(file)

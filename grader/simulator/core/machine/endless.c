@@ -249,6 +249,12 @@ bool leap(Worker *k) {
 
 static u64 stamp_of_block(const Cta *c) { return stamp(c->worker) + c->changes + c->passes; }
 
+/* Counts a look; whether twice as many were since the last kept state. */
+static bool is_next(Repetition *r) {
+  r->looks++;
+  return !(r->looks & (r->looks - 1));
+}
+
 static void look_at_warp(Warp *w) {
   Repetition *r = &w->repetition;
   Extent now;
@@ -256,7 +262,7 @@ static void look_at_warp(Warp *w) {
   if ((!first && r->repeats) || !extent_of(w, &now)) return;
   if (first) *r = (Repetition){.change = stamp_of_block(w->cta), .state = r->state, .room = r->room};
   r->repeats = r->kept && !(running_lanes(w) & ~r->ran) && each_part(w, &now, is_kept, r->state);
-  if (!r->repeats && !(++r->looks & (r->looks - 1))) keep_state(w, &now);
+  if (!r->repeats && is_next(r)) keep_state(w, &now);
 }
 
 static bool is_block_kept(Cta *c) {
@@ -301,7 +307,7 @@ static void look_at_block(Cta *c) {
   if (all->change != change) *all = (Repetition){.change = change, .state = all->state, .room = all->room};
   if (all->repeats) return;
   all->repeats = is_block_kept(c);
-  if (!all->repeats && (!all->kept || !(++all->looks & (all->looks - 1)))) keep_block(c);
+  if (!all->repeats && (!all->kept || is_next(all))) keep_block(c);
 }
 
 /* At the end of a block's turn; `last`: no block is left to start, which would be a change. The state that others are
