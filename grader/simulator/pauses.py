@@ -67,8 +67,9 @@ class Access:
     """A strong access of a trace: who accesses what, by which instruction.
 
     `reads` and `changes`: it gives its thread the value that stays, or changes it. `overwrites`: it
-    writes whatever is there now, or is a compare-and-swap that found what it expected. `value`:
-    what was there before.
+    writes whatever is there now, or is a compare-and-swap that found what it expected. `takes`: it
+    changes the place by what it found there, as one who takes a lock or a number. `value`: what was
+    there before.
     """
 
     thread: Thread
@@ -79,6 +80,7 @@ class Access:
     reads: bool
     changes: bool
     overwrites: bool
+    takes: bool
 
 
 Traces = Sequence[Sequence[Access]]
@@ -97,8 +99,11 @@ def strong_accesses(raw: Raw, image: Image) -> Sequence[Access]:
         place = space, block if space == SHARED else 0, buffer, at
         changes = heads[pc] != "ld" and event != c.UNCHANGED
         reads = not changes and heads[pc] in ("ld", "atom")
-        overwrites = blind[pc] and (changes or ".cas." not in image.ops[pc])
-        found.append(Access((block, thread), place, pc, size, value, reads, changes, overwrites))
+        swaps = ".cas." in image.ops[pc]
+        overwrites = blind[pc] and (changes or not swaps)
+        takes = changes and heads[pc] == "atom" and (swaps or not blind[pc])
+        how = reads, changes, overwrites, takes
+        found.append(Access((block, thread), place, pc, size, value, *how))
     return found
 
 
@@ -144,9 +149,11 @@ def _blind_writes(image: Image) -> list[bool]:
 
 
 def writes_after_reads(traces: Traces) -> list[int]:
-    """The writes of places that their threads read before, where other threads may write too.
+    """The writes of places that their threads read or took before, where others may write too.
 
-    These are threads that change the place, or that execute such a read of it themselves.
+    These are threads that change the place, or that execute such a read of it themselves. A write
+    behind a read is undone by another thread's between them; one that gives back a lock or resets a
+    counter comes after what others do meanwhile, who may have given up, or have come again.
     """
     return sorted({pc for trace in traces for pc in _writes_after_reads(trace)})
 
@@ -161,7 +168,7 @@ def _writes_after_reads(trace: Sequence[Access]) -> Iterator[int]:
         changers.setdefault(a.place, set()).update({a.thread} if a.changes else ())
         if a.overwrites and key in known:
             pairs.setdefault((known[key], a.pc), set()).add(key)
-        if a.reads and not a.overwrites:
+        if a.takes or (a.reads and not a.overwrites):
             known[key] = a.pc
             users.setdefault((a.place, a.pc), set()).add(a.thread)
         else:

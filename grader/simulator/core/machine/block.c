@@ -196,7 +196,7 @@ static u32 warp_in_turn(const Cta *c, u32 x, u32 round) {
   const Launch *n = c->worker->launch;
   u32 schedule = n->schedule, r = mixed(schedule, c->number, round);
   if (!schedule) return x;
-  if (is_of_kind(n, PATIENT)) return schedule / ORDER_KINDS & 1 ? x : c->warps - 1 - x;
+  if (is_of_kind(n, PATIENT)) return is_backward(n) ? c->warps - 1 - x : x;
   return (r & 1 ? c->warps - 1 - x + r / 2 % c->warps : x + r / 2 % c->warps) % c->warps;
 }
 /* Whether all warps of a block wait in loops for what none of them does; of blocks that wait for each other all

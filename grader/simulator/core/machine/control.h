@@ -14,6 +14,8 @@ enum { ORDER_KINDS = 8, ABREAST = 6, PATIENT = 7 }; /* a schedule's number modul
 
 /* Whether an order is of a kind; with whole turns it is of none. */
 static inline bool is_of_kind(const Launch *n, u32 kind) { return n->schedule % ORDER_KINDS == kind && !n->whole_turns; }
+/* Whether the last block and the last warp run first in an order that is PATIENT: of two that one waits for, each does. */
+static inline bool is_backward(const Launch *n) { return !(n->schedule / ORDER_KINDS & 1); }
 enum Outcome { DONE, BLOCKED, ROTATE, STOPPED };
 
 /* block.c */

@@ -18,7 +18,7 @@
 enum { RESIDENT = 132 }; /* the multiprocessors of an H100: so many blocks are always resident */
 enum { MAX_THREADS = 64, BLOCKS_A_LOOK = 16 };
 #define SHORT_SLICE (1u << 14) /* of blocks that may wait for each other */
-enum { LONG_TURN = 512, PATIENCE = 64, QUIET_ROUNDS = 4 };
+enum { LONG_TURN = 512, PATIENCE = 256, QUIET_ROUNDS = 32 };
 
 /* The listeners to a launch, by event; of a launch by proof, those to its reduced blocks or to the others. */
 static Listeners listeners_to(const Launch *n, bool reduced) {
@@ -45,6 +45,7 @@ static u64 block_in_turn(const Launch *n, u64 x) {
   u64 r = mixed(n->schedule, 0, 0);
   if (n->chosen) return n->chosen[x];
   if (!n->schedule) return x;
+  if (is_of_kind(n, PATIENT)) return is_backward(n) ? n->block_count - 1 - x : x;
   return (r & 1 ? n->block_count - 1 - x + r / 2 % n->block_count : x + r / 2) % n->block_count;
 }
 
@@ -56,7 +57,7 @@ static u64 slice_of(const Launch *n, u64 turn) {
   if (!n->may_wait) return UINT64_MAX / 2;
   if (n->whole_turns) return SHORT_SLICE;
   u32 r = n->schedule ? mixed(n->schedule, 1, (u32)turn) : 0, most = LONG_TURN;
-  if (is_of_kind(n, PATIENT)) most *= PATIENCE;
+  if (is_of_kind(n, PATIENT)) return most * PATIENCE;
   if (is_of_kind(n, ABREAST)) return 1;
   return !n->schedule ? SHORT_SLICE : r & n->schedule & 1 ? most : 1u << r / 2 % 7;
 }

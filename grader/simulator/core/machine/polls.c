@@ -9,7 +9,7 @@
 #include "machine/control.h"
 #include "machine/memory.h"
 
-enum { LOOKS = 3, PATIENT_LOOKS = 1 << 12, MOST_SKIPS = 256 };
+enum { LOOKS = 3, PATIENT_LOOKS = 1 << 11, LOOKS_IN_A_PAUSE = 64, MOST_SKIPS = 256 };
 
 /* Where a lane looks: of an object of 8 or 16 bits, at the word around it. */
 static u64 place_of(u64 at) {
@@ -87,9 +87,11 @@ static bool waits_still(Warp *w, const Insn *i) {
   return ++w->waited > LOOKS;
 }
 
-/* In one order a warp looks for long before it sleeps, so that a wait for a limited time gives up. */
+/* In some orders a warp looks for long before it sleeps, so that a wait for a limited time gives up; also while another
+ * one pauses, who may have a lock. */
 bool is_patient(Warp *w) {
-  return is_of_kind(w->launch, PATIENT) && w->patience < PATIENT_LOOKS && ++w->patience;
+  u32 most = is_of_kind(w->launch, PATIENT) ? PATIENT_LOOKS : w->cta->worker->paused ? LOOKS_IN_A_PAUSE : 0;
+  return w->patience < most && ++w->patience;
 }
 
 /* Whether the look, with some of the lanes, gives what it gave the last time, and they did nothing else since. */
