@@ -53,8 +53,8 @@ ORDER_KINDS, ABREAST, PATIENT = 8, 6, 7
 """What an order's number modulo the first says: see core/machine/control.h."""
 
 ORDERS = (6, 5, 8, 7, 15, 1, 2, 3, 4)
-"""The other orders in which a kernel is run that waits, locks or frees; in 6 all run abreast, and in
-7 and 15 turns are so long that a wait for a limited time gives up."""
+"""The other orders in which a kernel is run that waits, locks or frees. In 6 all run abreast; in 7
+and 15 turns are so long that a wait for a limited time gives up."""
 
 FEW_ORDERS = (5, 6, 8)
 """Those for a kernel in which atomics of several threads may interleave."""
