@@ -56,10 +56,11 @@ static u64 block_in_turn(const Launch *n, u64 x) {
 static u64 slice_of(const Launch *n, u64 turn) {
   if (!n->may_wait) return UINT64_MAX / 2;
   if (n->whole_turns) return SHORT_SLICE;
-  u32 r = n->schedule ? mixed(n->schedule, 1, (u32)turn) : 0, most = LONG_TURN;
-  if (is_of_kind(n, PATIENT)) return most * PATIENCE;
+  if (is_of_kind(n, PATIENT)) return LONG_TURN * PATIENCE;
   if (is_of_kind(n, ABREAST)) return 1;
-  return !n->schedule ? SHORT_SLICE : r & n->schedule & 1 ? most : 1u << r / 2 % 7;
+  if (!n->schedule) return SHORT_SLICE;
+  u32 r = mixed(n->schedule, 1, (u32)turn);
+  return r & n->schedule & 1 ? LONG_TURN : 1u << r / 2 % 7;
 }
 
 /* Whether a block has no turn, because all its lanes that can run sleep. Where this is so of all blocks, each has one. */
