@@ -82,12 +82,9 @@ class BarrierTrials:
             return None
         function, place = found
         self.left -= 1
-        changed = with_barrier(function, place, warp=warp)
-        module = replace(self.module, functions={**self.module.functions, function.name: changed})
         kernel = self.machine.image.functions[0].name
-        image = decode(module, kernel, core().known, definedness=True)
-        raw = self.run(Machine(module, image))
-        at = source_lines(image)
+        machine = _machine_with(with_barrier(function, place, warp=warp), self.module, kernel)
+        raw, at = self.run(machine), source_lines(machine.image)
 
         def races(x: Any) -> bool:
             pcs = int(x["pc"]), int(x["pc2"])
@@ -189,11 +186,9 @@ class SignalTrials:
         found = next(((f, at) for f in functions if (at := _index(place, f)) is not None), None)
         if found is None:
             return None
-        changed = with_barrier(*found, warp=False)
-        module = replace(self.module, functions={**self.module.functions, changed.name: changed})
-        image = decode(module, self.code.image.functions[0].name, core().known, definedness=True)
-        machine, left = Machine(module, image), set[frozenset[int]]()
-        lines = source_lines(image)
+        kernel, left = self.code.image.functions[0].name, set[frozenset[int]]()
+        machine = _machine_with(with_barrier(*found, warp=False), self.module, kernel)
+        lines = source_lines(machine.image)
         for order in (0, ABREAST):
             raw = self.run(machine, order)
             if not raw.ended or _breaks_barriers(raw):
@@ -230,6 +225,12 @@ def _place(function: Function, gap: Gap) -> int | None:
     first = min(before, gap.first, gap.then)
     found = [k for k, line in enumerate(lines) if first <= line <= behind]
     return found[-1] + 1 if found and found[-1] + 1 < len(lines) else None
+
+
+def _machine_with(changed: Function, module: Module, kernel: str) -> Machine:
+    """A kernel's debug code with another function in the place of the one of its name."""
+    module = replace(module, functions={**module.functions, changed.name: changed})
+    return Machine(module, decode(module, kernel, core().known, definedness=True))
 
 
 def with_barrier(function: Function, place: int, *, warp: bool) -> Function:
