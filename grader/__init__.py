@@ -28,7 +28,7 @@ def skip_numpy_docstrings() -> None:
         sys.modules.setdefault(name, ModuleType(name))
 
 
-_PLAN = "_warpgrade_plan"
+_PLAN, _COMPARED = "_warpgrade_plan", "_warpgrade_compared"
 _Plan = tuple[
     tuple[str, ...], frozenset[str], dict[str, Any], dict[str, Callable[[], Any]], int, bool
 ]
@@ -81,7 +81,12 @@ def _equals(self: Any, other: object) -> Any:
 
 
 def _compared(value: Any) -> tuple[Any, ...]:
-    return tuple(getattr(value, f.name) for f in dataclasses.fields(value) if f.compare)
+    cls = type(value)
+    names = cls.__dict__.get(_COMPARED)
+    if names is None:
+        names = tuple(f.name for f in dataclasses.fields(cls) if f.compare)
+        setattr(cls, _COMPARED, names)
+    return tuple(getattr(value, name) for name in names)
 
 
 def _hash(self: Any) -> int:

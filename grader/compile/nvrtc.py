@@ -76,7 +76,7 @@ HOST_FUNCTION = "host functions are not allowed in JIT mode"
 _ERROR = ": error: "
 _DIAGNOSTIC = re.compile(r"[^ \t\n(][^\n(]*+(?:\((\d{1,9})\))?: (?:error|warning|remark)\b")
 _HOST_LAMBDA = "for the lambda closure class members was inferred to be __host__"
-_AS_DEVICE = "--device-as-default-execution-space"
+_AS_DEVICE, _MINIMAL = "--device-as-default-execution-space", "-minimal"
 _FILE = re.compile(r'^([ \t]*\.file[ \t]+\d+ ")[^"\n]*/([^"/\n]+")', re.MULTILINE)
 
 
@@ -236,8 +236,9 @@ def compile_variants(request: Any, arrays: Any) -> tuple[Any, dict[str, Any]]:
 
     Args:
         request: "source", its "file", what the variant "debug" is compiled of in "debug_source",
-            if that is another text, the options by name in "variants", and the folders
-            "libraries" of NVRTC and "folder", where a quoted #include is looked for.
+            if that is another text, the options by name in "variants", "minimal" where
+            `is_minimal` is true, and the folders "libraries" of NVRTC and "folder", where a quoted
+            #include is looked for.
         arrays: Not used.
 
     Returns:
@@ -287,7 +288,10 @@ def _until_failure(nvrtc: Nvrtc, request: Any, more: list[str]) -> dict[str, dic
     variants: dict[str, dict[str, Any]] = {}
     for name, own in request["variants"].items():
         options = [*own, *more]
-        compiled = nvrtc.compile(debug if name == "debug" else source, request["file"], options)
+        text, least = debug if name == "debug" else source, [_MINIMAL] * request.get("minimal", 0)
+        compiled = nvrtc.compile(text, request["file"], [*options, *least])
+        if least and compiled.code != SUCCESS:
+            compiled = nvrtc.compile(text, request["file"], options)
         failed = compiled.code not in (SUCCESS, OUT_OF_MEMORY)
         if failed and name == "debug" and debug != source:
             fewer = without_rejected(debug, source, compiled.log, request["file"])
@@ -297,10 +301,10 @@ def _until_failure(nvrtc: Nvrtc, request: Any, more: list[str]) -> dict[str, dic
                 compiled = nvrtc.compile(source, request["file"], options)  # for its errors, if any
         if compiled.code == OUT_OF_MEMORY:
             raise MemoryError
-        text = compiled.ptx
+        ptx = compiled.ptx
         if compiled.code != SUCCESS and "ptxas" in compiled.log:  # its errors point into the PTX
-            text = nvrtc.compile(source, request["file"], without_assembler(options)).ptx
-        ptx = _FILE.sub(r"\1\2", text)
+            ptx = nvrtc.compile(source, request["file"], without_assembler(options)).ptx
+        ptx = _FILE.sub(r"\1\2", ptx)
         variants[name] = {"code": compiled.code, "log": _short(compiled.log), "ptx": ptx}
         if compiled.code != SUCCESS:
             break
@@ -354,11 +358,7 @@ def entry_names(texts: Iterable[str]) -> dict[str, str]:
 
 
 def _short(log: str) -> str:
-    """The log with shortened lines and without times.
-
-    The log repeats the source's lines, which may be very long. Without times, the same source has
-    the same log.
-    """
+    """The log with shorter lines, as it repeats the source's, and without times, which vary."""
     lines = (line[:MAX_LOG_LINE] for line in log.split("\n")[:MAX_LOG_LINES])
     return "\n".join(line for line in lines if "Compile time =" not in line)
 

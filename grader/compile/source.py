@@ -43,6 +43,7 @@ from grader.compile.program import Kernel, Program
 from grader.compile.source_text import (
     compiled_name,
     decode_source,
+    is_minimal,
     nested_launch,
     refuse_forbidden_code,
 )
@@ -231,6 +232,7 @@ class _Compilation:
             "variants": variants,
             "libraries": str(self.compiler.libraries),
             "folder": str(_INCLUDE),
+            "minimal": is_minimal(text, frozenset(os.listdir(_INCLUDE))),
         }
         return _compiled(request, self.limits, self.confine)
 

@@ -141,6 +141,7 @@ def _files_and_stamp(lab: Lab) -> bytes:
     return rest + simulator_stamp().encode()
 
 
+@cache
 def simulator_stamp() -> str:
     """Identify this build of the simulator: version, and its files' sizes and times."""
     folder = Path(grader.__file__).parent / "simulator"

@@ -7,10 +7,13 @@ example `choose_tile`). Derivations run first; the cases that depend on them use
 from __future__ import annotations
 
 import os
+from collections import OrderedDict
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import field, replace
-from typing import TYPE_CHECKING, Literal
+from threading import Lock
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -20,11 +23,13 @@ from grader.compile.program import Program
 from grader.grading.run import run_all
 from grader.labs.cases import drawn_cases, prepare_case
 from grader.labs.model import Case, Derivation, Expected, Lab, PreparedCase
-from grader.launch import Finding, Launch, Trace, WorkMeasure
+from grader.launch import Array, Finding, Launch, Trace, WorkMeasure
 from grader.sandbox.call import KeptChild
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
+
+    from numpy.typing import NDArray
 
     from grader.gpu.process import ReadyChildren
 
@@ -33,6 +38,55 @@ Backend = Literal["sim", "gpu"]
 MAX_STEPS = 20_000_000
 """Warp instructions that a block may execute in the simulator: hundreds of times what the
 solutions need. Unlike a limit in seconds, it gives the same verdict on every machine."""
+
+KEPT_BYTES = 32 << 20
+"""The size of the prepared cases that are kept for the next submission to a lab."""
+
+
+class _KeptCases:
+    """The cases that were prepared last: the inputs of all submissions to a lab are the same."""
+
+    def __init__(self) -> None:
+        self._lock, self._bytes = Lock(), 0
+        self._known: OrderedDict[object, tuple[Lab, PreparedCase, int]] = OrderedDict()
+
+    def get(self, lab: Lab, case: Case, seed: bytes, answers: Mapping[str, int]) -> PreparedCase:
+        """Return `prepare_case` of these; its arrays are read-only. Raises LabFault."""
+        source = b""
+        with suppress(OSError):  # `prepare_case` reports it
+            source = (lab.folder / "reference.py").read_bytes()
+        derived = tuple(answers.get(name) for name in sorted(case.derived.values()))
+        # `lab` is kept with the entry, so that no other one gets its id.
+        key = id(lab), case.name, tuple(sorted(case.dims.items())), case.kind, seed, derived, source
+        with self._lock:
+            if key in self._known:
+                self._known.move_to_end(key)
+                return self._known[key][1]
+        prepared = prepare_case(lab, case, seed, answers)
+        size = sum(_frozen(array).nbytes for array in _arrays(prepared))
+        with self._lock:
+            if size <= KEPT_BYTES and key not in self._known:
+                self._known[key] = lab, prepared, size
+                self._bytes += size
+            while self._bytes > KEPT_BYTES:
+                self._bytes -= self._known.popitem(last=False)[1][2]
+        return prepared
+
+
+def _arrays(prepared: PreparedCase) -> Iterator[NDArray[Any]]:
+    launch = prepared.launch
+    yield from (a.data for a in launch.args if isinstance(a, Array) and a.data is not None)
+    yield from launch.globals.values()
+    for expected in prepared.expected.values():
+        yield from (expected.value, expected.bound)
+
+
+def _frozen(array: NDArray[Any]) -> NDArray[Any]:
+    array.flags.writeable = False
+    return array
+
+
+_KEPT = _KeptCases()
 
 
 @dataclass(frozen=True)
@@ -156,7 +210,7 @@ def prepare_cases(
     """
     answers = {name: answer for name, (_, answer) in derived.items() if answer is not None}
     return tuple(
-        prepare_case(lab, case, options.seed_of(case), answers)
+        _KEPT.get(lab, case, options.seed_of(case), answers)
         for case in cases
         if all(name in answers for name in case.derived.values())
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import subprocess
@@ -15,8 +16,11 @@ from typing import Any
 import pytest
 
 from grader.compile.nvrtc import _headers as headers
-from grader.compile.nvrtc import installation
+from grader.compile.nvrtc import compile_variants, installation
+from grader.compile.source import ARCHITECTURE, _variants
+from grader.compile.source_text import is_minimal
 from grader.sandbox.call import run_sandboxed
+from tests.command import ROOT
 
 CHILD_FUNCTION = "grader.compile.nvrtc:compile_variants"
 SECRET = "the_secret_answer"
@@ -94,3 +98,71 @@ def test_toolkit_of_the_same_release_has_headers_that_the_wheels_lack(
         (wheel / "include" / name).parent.mkdir(parents=True)
         (wheel / "include" / name).touch()
     assert toolkit not in headers([wheel])
+
+
+SOLUTIONS = sorted((ROOT / "solutions").glob("*/*.cu"))
+OURS = frozenset({"math.h", "stdio.h", "cuda_runtime.h"})
+
+
+def variants_of(source: str, *, minimal: bool) -> Any:
+    installed, folder = installation(), os.getcwd()
+    try:
+        return compile_variants(
+            {
+                "source": source,
+                "file": "lab.cu",
+                "variants": _variants(ARCHITECTURE, installed),
+                "libraries": str(installed.libraries),
+                "folder": str(ROOT / "grader" / "compile" / "include"),
+                "minimal": minimal,
+            },
+            {},
+        )[0]
+    finally:
+        os.chdir(folder)
+
+
+@pytest.mark.parametrize("path", SOLUTIONS, ids=[path.stem for path in SOLUTIONS])
+def test_a_minimal_source_compiles_to_the_same_code(path: Path) -> None:
+    source = path.read_text()
+    assert is_minimal(source, OURS)
+    assert variants_of(source, minimal=True) == variants_of(source, minimal=False)
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "__device__ cudaError_t e;",
+        "__device__ struct { enum { ok = cudaSuccess }; } s;",
+        "template <class T> __global__ void k(T x) { sizeof(cudaExtent); }",
+        "__global__ void k(float* a) { a[0] = b; }",
+    ],
+)
+def test_what_fails_without_the_runtimes_types_is_compiled_with_them(source: str) -> None:
+    assert variants_of(source, minimal=True) == variants_of(source, minimal=False)
+
+
+@pytest.mark.parametrize(
+    ("source", "minimal"),
+    [
+        ("#include <math.h>\n  #  include <cuda_runtime.h>\nfloat x;", True),
+        ("int x; // cudaMalloc and a texture\n", True),
+        ("#include <cooperative_groups.h>\n", False),
+        ('#include "math.h"\n', False),
+        ("#define HEADER <math.h>\n#include HEADER\n", False),
+        ("cudaExtent e;", False),
+        ("CUuuid id;", False),
+        ("int x = tex2D<int>(t, 0, 0);", False),
+        ("auto x = surf1Dread<int>(s, 0);", False),
+        ("#if __CUDA_ARCH__ > 800\n#endif\n", False),
+        ("#define JOIN(a, b) a##b\n", False),
+        ("int x = MAJOR_VERSION;", False),
+        ("libraryPropertyType x;", False),
+        ("k<<<1, 1>>>();", False),
+        ("cu\\\ndaExtent e;", False),
+    ],
+)
+def test_whether_a_source_has_what_a_minimal_compilation_leaves_out(
+    source: str, minimal: bool
+) -> None:
+    assert is_minimal(source, OURS) == minimal

@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 from grader.checks.output import Options, evaluate
-from grader.grading.cases import evaluate_answer, select_cases
-from grader.labs.model import Derivation, KernelSpec
-from grader.launch import Finding, Trace
+from grader.grading.cases import (
+    RunOptions,
+    _KeptCases,
+    evaluate_answer,
+    prepare_cases,
+    select_cases,
+)
+from grader.labs.model import Case, Derivation, KernelSpec, Lab, PreparedCase
+from grader.labs.reading import load_lab
+from grader.launch import Array, Finding, Launch, Trace
 from tests.made import a_case, a_lab, a_program, evidence
 
 CHOOSE = KernelSpec("matmul", (("int", "threads"), ("int", "bytes"), ("int*", "tile")))
@@ -63,3 +74,40 @@ def test_hidden_cases_are_graded_when_asked_for() -> None:
     lab = a_lab({"output": (40, {})}, cases)
     assert [case.name for case in select_cases(lab, "public")] == ["one"]
     assert [case.name for case in select_cases(lab, "all")] == ["one", "two"]
+
+
+def test_submissions_to_a_lab_share_its_prepared_cases() -> None:
+    lab = load_lab("tiled-matmul")
+    first = prepare_cases(lab, lab.cases[:2], RunOptions(), {})
+    again = prepare_cases(lab, lab.cases[:2], RunOptions(), {})
+    assert [a is b for a, b in zip(first, again, strict=True)] == [True, True]
+    array = first[0].launch.args[0]
+    assert isinstance(array, Array) and array.data is not None
+    assert not array.data.flags.writeable  # nor can one change it for the next
+    assert not any(e.value.flags.writeable for e in first[0].expected.values())
+
+
+def test_a_case_is_prepared_again_for_another_seed_lab_or_reference(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    made: list[bytes] = []
+
+    def prepared(lab: Lab, case: Case, seed: bytes, answers: Mapping[str, int]) -> PreparedCase:
+        made.append(seed)
+        array = Array("a", (1024,), "float32", np.zeros(1024, np.float32))
+        return PreparedCase(case, Launch("k", (1, 1, 1), (1, 1, 1), (array,)), {})
+
+    monkeypatch.setattr("grader.grading.cases.prepare_case", prepared)
+    monkeypatch.setattr("grader.grading.cases.KEPT_BYTES", 3 * 4096)
+    (tmp_path / "reference.py").write_text("1")
+    kept, case = _KeptCases(), a_case("one")
+    lab, other = (replace(a_lab({}, [case]), folder=tmp_path) for _ in range(2))
+    for own, seed, count in (
+        (lab, b"1", 1), (lab, b"1", 1), (lab, b"2", 2), (other, b"1", 3), (lab, b"2", 3),
+        (lab, b"3", 4), (other, b"1", 4), (lab, b"1", 5),  # the oldest was dropped
+    ):  # fmt: skip
+        kept.get(own, case, seed, {})
+        assert len(made) == count
+    (tmp_path / "reference.py").write_text("2")
+    kept.get(other, case, b"1", {})
+    assert len(made) == 6

@@ -96,6 +96,7 @@ class Confirmation:
         self.decoded = sorted(self.blocks)
         self.readers: dict[int, dict[str, list[int]]] = {}
         self.after: dict[int, list[list[int]]] = {}
+        self.discardable: dict[tuple[int, bool], bool] = {}
 
     def doubts(self, r: Report) -> bool:
         """Whether a report is about a load, or a copy, whose value may be discarded."""
@@ -125,6 +126,12 @@ class Confirmation:
 
     def is_discardable(self, pc: int, *, copied: bool = False) -> bool:
         """Whether the value of a load may have no effect; `copied`: other than to be stored."""
+        key = pc, copied
+        if key not in self.discardable:
+            self.discardable[key] = self._is_discardable(pc, copied=copied)
+        return self.discardable[key]
+
+    def _is_discardable(self, pc: int, *, copied: bool) -> bool:
         if pc not in self.blocks:
             return True
         code, at_name = self.image.instructions, self.readers_of(self.image.owner[pc])

@@ -57,6 +57,9 @@ Value = tuple[int, str, bool]
 """A register or parameter of a function, by number and name, and whether the function itself, or
 one that it calls, made the value: such a value goes back to all its callers."""
 
+Effects = tuple[frozenset[tuple[int, str]], frozenset[tuple[int, int]]]
+"""Registers, each with its function, and blocks, each with its function."""
+
 
 class Flow:
     """Where values go in an image: from registers to registers, through calls, to branches."""
@@ -64,6 +67,8 @@ class Flow:
     def __init__(self, values: Confirmation) -> None:
         self.image, self.values = values.image, values
         self.number = {f.name: k for k, f in enumerate(self.image.functions)}
+        self._effects: dict[frozenset[Value], Effects] = {}
+        self._addressed: dict[int, frozenset[tuple[int, str]]] = {}
 
     @cached_property
     def locals(self) -> LocalPlaces:
@@ -97,6 +102,22 @@ class Flow:
                 if not (addresses and is_load(self.image.instructions[pc])):
                     work += self._next(pc, value)
         return known
+
+    def effects(self, seeds: Iterable[Value]) -> Effects:
+        """What the values that are computed from some decide: registers, and blocks by branches."""
+        key = frozenset(seeds)
+        if key not in self._effects:
+            values = self.after(key)
+            names = frozenset((owner, name) for owner, name, _ in values)
+            self._effects[key] = names, frozenset(self.controlled(values) if values else ())
+        return self._effects[key]
+
+    def addressed(self, pc: int) -> frozenset[tuple[int, str]]:
+        """The registers in the addresses of an instruction, each with its function."""
+        if pc not in self._addressed:
+            owner = self.image.owner[pc]
+            self._addressed[pc] = frozenset((owner, x) for x in addressed(self.image, pc))
+        return self._addressed[pc]
 
     def _next(self, pc: int, value: Value) -> Iterator[Value]:
         """What an instruction makes of a value that it reads."""
@@ -269,10 +290,7 @@ class Consequences:
         self, r: Report, reports: Sequence[Report], text: Callable[[int], str]
     ) -> Iterator[int]:
         """The numbers of the reports that follow from one directly."""
-        seeds = self._values_of(r)
-        values = self.flow.after(seeds)
-        blocks = self.flow.controlled(values) if values else ()
-        names = {(owner, name) for owner, name, _ in values}
+        names, blocks = self.flow.effects(self._values_of(r))
         for k, other in enumerate(reports):
             follows = (
                 _ends(r, other, text)
@@ -318,8 +336,7 @@ class Consequences:
         if r.kind not in (*_ACCESSES, *_ENDS):
             return False
         both = (r.pc, r.pc2) if r.kind == c.RACE else (r.pc,)
-        read = {(self.image.owner[pc], x) for pc in both for x in addressed(self.image, pc)}
-        return not read.isdisjoint(names)
+        return any(not self.flow.addressed(pc).isdisjoint(names) for pc in both)
 
     def _is_decided(self, cause: Report, r: Report, blocks: Collection[tuple[int, int]]) -> bool:
         """Whether branches on the values of a report decide who comes to the place of another."""

@@ -83,6 +83,7 @@ class Branches:
 
     def __init__(self, tree: Tree) -> None:
         self.tree = tree
+        self._placed: dict[tuple[Gap, str, bool], Gap] = {}
 
     def placed(self, gap: Gap, name: str, *, library: bool) -> Gap:
         """The gap with what is between its lines or around them.
@@ -92,6 +93,12 @@ class Branches:
             name: the variable that both lines access.
             library: whether both accesses are in a library's code.
         """
+        key = gap, name, library
+        if key not in self._placed:
+            self._placed[key] = self._place(gap, name, library=library)
+        return self._placed[key]
+
+    def _place(self, gap: Gap, name: str, *, library: bool) -> Gap:
         pairs = [(a, b) for a in self._uses(gap.first, name) for b in self._uses(gap.then, name)]
         if not pairs:
             return gap
