@@ -33,6 +33,9 @@ from grader.sandbox import ENDED, FAILED, STARTED, STATUS, inside
 _FIRST, _NAMES = 3, ("request", "reply", "channel")
 """The descriptors of a child besides those of every process, and the number of the first."""
 
+_REST_SECONDS = 0.5
+"""How long the first child has the machine for itself: a right submission needs no other one."""
+
 SETUP_FAILED = 71
 """The exit code of a child whose namespaces could not be made (EX_OSERR)."""
 
@@ -60,12 +63,14 @@ def main() -> NoReturn:
     skip_numpy_docstrings()
     first, *later = order["modules"]
     _load(first)
+    served = 0
     signal.signal(signal.SIGINT, signal.SIG_DFL)  # a handler would let a child end process 1
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # hosts are not waited for
     with socket.socket(fileno=order["channel"]) as channel:
         order_bytes = bytearray(1 << 16)
         while True:
-            if later and not _is_readable(channel):  # the first child need not wait for all
+            # The first child need not wait for all, nor share its cores with what only others need.
+            if later and not _is_readable(channel, _REST_SECONDS if served == 1 else 0):
                 with suppress(Exception):  # what fails here fails in a child, which reports it
                     _load(later.pop(0))
                 continue
@@ -85,6 +90,7 @@ def main() -> NoReturn:
             else:
                 if not pid:
                     _host(channel, order_bytes[:size], descriptors)
+            served += 1
             order_bytes[:size] = bytes(size)  # no child inherits the order of another
             for fd in descriptors:
                 os.close(fd)
@@ -103,10 +109,10 @@ def _load(name: str) -> None:
         gc.enable()
 
 
-def _is_readable(channel: socket.socket) -> bool:
+def _is_readable(channel: socket.socket, seconds: float) -> bool:
     poll = select.poll()
     poll.register(channel, select.POLLIN)
-    return bool(poll.poll(0))
+    return bool(poll.poll(1000 * seconds))
 
 
 def _rehearse(message: bytearray) -> None:
