@@ -4,7 +4,8 @@ A thread reads a place, and another thread changes it before the first one write
 mistake where the write follows from the value that was read:
 
 - it writes what was computed of that value;
-- it is a compare-and-swap whose new value was loaded after the read, as the next element of a list;
+- it is a compare-and-swap whose new value was loaded from where the read said, as the next element
+  of a list;
 - a branch on the value led to it, and with the present value the branch goes the other way.
 
 A branch is known where its condition is computed of the value and constants alone.
@@ -18,6 +19,7 @@ from grader.simulator.decode.blocks import successors
 from grader.simulator.decode.control_flow import BRANCH
 from grader.simulator.decode.dataflow import sources, targets
 from grader.simulator.decode.module import Image
+from grader.simulator.decode.operands import address_or_none
 from grader.simulator.diagnose.branching import block_of, decided, meetings
 from grader.simulator.diagnose.consequences import is_load
 from grader.simulator.ptx.model import TYPE_BYTES, Instruction
@@ -64,7 +66,7 @@ class Decisions:
         i, owner = self.image.instructions[write], self.image.owner[write]
         made_of = self._loads_before(owner, i.operands[-1])
         if ".cas." in i.op:
-            return bool(made_of - {read, write})
+            return self.is_of_list(write)
         if read in made_of and i.op.partition(".")[0] in ("st", "atom"):
             return True
         if self.image.owner[read] != owner:
@@ -72,6 +74,17 @@ class Decisions:
         conditions = [*self._conditions(write), *([i.guard[0]] if i.guard else [])]
         taken = [[self._value(owner, x, read, v) for v in (before, now)] for x in conditions]
         return any(None not in pair and pair[0] != pair[1] for pair in taken)
+
+    def is_of_list(self, swap: int) -> bool:
+        """Whether a compare-and-swap writes what was loaded from where its old value says."""
+        owner, (*_, expected, new) = self.image.owner[swap], self.image.instructions[swap].operands
+        found = self._loads_before(owner, expected)
+        return any(
+            not found.isdisjoint(self._loads_before(owner, str(base)))
+            for pc in self._loads_before(owner, new)
+            for base, _ in map(address_or_none, self.image.instructions[pc].operands[-1:])
+            if base
+        )
 
     def _conditions(self, pc: int) -> tuple[str, ...]:
         """The predicates of the branches that decide whether an instruction is executed."""

@@ -39,6 +39,7 @@ from grader.simulator.diagnose.races import ATOMIC, LATE, OTHER_ATOMIC, OTHER_ST
 from grader.simulator.pauses import MOST_ALIKE, Traces
 from grader.simulator.ptx.flow import successors_of
 from grader.simulator.ptx.model import TYPE_BYTES, Function, Instruction, Location
+from grader.simulator.schedules import CLOCKS
 
 MOST_PASSED = 64
 """The instructions behind which an access moves, at most."""
@@ -195,7 +196,7 @@ class _Move:
             return stays and len(self.late) == 1
         accesses = access_head(i) in ("ld", "st", "atom", "red") and not parts & _CONSTANT
         computes = head in COMPUTES or head == "mov" or (head == "ld" and bool(parts & _CONSTANT))
-        clock = any(x.startswith(("%clock", "%globaltimer")) for x in i.operands)
+        clock = any(x.startswith(CLOCKS) for x in i.operands)
         if not (accesses or computes) or clock or (accesses and parts & {"release", "acq_rel"}):
             return False
         if any(self.depends(i, self.f.body[m], accesses) for m in self.late):

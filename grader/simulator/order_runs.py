@@ -1,18 +1,41 @@
-"""How a launch is run in other orders than the usual one, and what such a run gives."""
+"""How a launch is run in other orders than the usual one, and what such runs give and may take."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from grader import dataclass
-from grader.launch import Finding
+from grader.launch import Finding, Launch
 from grader.simulator.core.run import Limits, Machine, Raw
 from grader.simulator.pauses import MOST_TRACED
-from grader.simulator.schedules import found_in_order
+from grader.simulator.schedules import (
+    BY_ACCESS,
+    LONG_WAITS,
+    SAMPLE_KINDS,
+    different_outputs,
+    found_in_order,
+    is_mixture,
+    is_patient,
+    most_steps,
+    output_difference,
+)
+
+WHOLE_ORDERS = (1, 2, 3, 4)
+"""The orders of blocks and warps in which no warp is interrupted, some of them backwards."""
+
+MOST_DIFFERENT = 2
+"""The most runs with another value of an output that may be made again for it."""
+
+LEAST_ORDERS = 2
+"""In so many other orders a launch has to end before an output tells that old values are wrong."""
+
+PAUSE_CHANGES, MOST_CHANGES = (3, 5), 7
+"""After how many changes of memory by others, which begin and end with each block, short pauses end
+in which loads give old values; and those before which pauses end where they give new ones."""
 
 
 @dataclass(frozen=True)
@@ -26,6 +49,8 @@ class How:
         pause: the instruction before which a warp pauses.
         short_pause: whether it pauses only until another warp has changed memory and ended.
         pause_changes: after how many changes of memory by others the pause ends; 0 for no such end.
+        restored: how often a swap's place has what it expects again when the pause before it ends.
+        hurries: whether time passes fast, meanwhile, for threads that read clocks.
         old_pause: whether a warp pauses, again, once a load has given an old value: core/run.py.
         whole_turns: whether turns are long, so that no warp is interrupted.
         traced: whether accesses are recorded: strong ones, of moved code all.
@@ -38,6 +63,8 @@ class How:
     pause: int | None = None
     short_pause: bool = False
     pause_changes: int = 0
+    restored: int = 0
+    hurries: bool = False
     old_pause: int = 0
     whole_turns: bool = False
     traced: bool = False
@@ -53,6 +80,8 @@ class How:
             pause=self.pause,
             short_pause=self.short_pause,
             pause_changes=self.pause_changes,
+            restored=self.restored,
+            hurries=self.hurries,
             old_pause=self.old_pause,
             whole_turns=self.whole_turns,
             trace=MOST_TRACED if self.traced else 0,
@@ -95,3 +124,107 @@ class Runs:
     order: Callable[[int, int], tuple[Raw, tuple[Finding, ...], bool]]
     one: Callable[[int, How], OneRun]
     explain: Callable[[Raw, NDArray[np.void]], tuple[Finding, ...]]
+
+
+class OrderRuns:
+    """The runs of a launch in other orders than the usual one.
+
+    Attributes:
+        usual: the usual run.
+        steps: warp instructions of the first variant in it.
+        most: those that one other run may take.
+        left: those that all other runs may still take.
+        timed: whether the kernel reads clocks.
+        others: the runs in other orders so far.
+        differ: how runs were made in which outputs differ, and which arguments these are.
+    """
+
+    timed = False
+
+    def __init__(
+        self, usual: Raw, steps: int, most: int, launch: Launch, names: tuple[str, ...], runs: Runs
+    ) -> None:
+        self.usual, self.steps, self.most = usual, steps, most
+        self.launch, self.names, self.runs = launch, names, runs
+        self.others: list[Raw] = []
+        self.differ: list[tuple[How, frozenset[int]]] = []
+        self.left = most_steps(steps)
+
+    def order(self, schedule: int) -> tuple[Raw, tuple[Finding, ...], bool]:
+        """Run in an order: the run, what is found, and whether loads might give old values."""
+        raw, found, may_be_old = self.runs.order(min(self.most, self.left), schedule)
+        self.left -= raw.steps
+        return raw, found_in_order(raw, self.counted(found, How(schedule))), may_be_old
+
+    def counted(self, found: tuple[Finding, ...], how: How) -> tuple[Finding, ...]:
+        """The findings of a run that count, which a watchdog may have ended."""
+        if not self.timed:
+            return found
+        gave_up = how.hurries or is_patient(how.schedule)
+        ends = frozenset({"launch-failure"} | ({"timeout"} if gave_up else set[str]()))
+        ends |= SAMPLE_KINDS - BY_ACCESS if how.schedule in LONG_WAITS else frozenset[str]()
+        return tuple(f for f in found if f.kind not in ends)
+
+    def note(self, raw: Raw, how: How) -> None:
+        """Keep how a run was made if an output differs in it, and did so in few runs before."""
+        outputs = different_outputs(self.usual, raw, self.launch) if raw.ended else {}
+        known = [index for _, differ in self.differ for index in differ]
+        if any(known.count(index) < MOST_DIFFERENT for index in outputs):
+            self.differ.append((how, frozenset(outputs)))
+
+    def affords(self, runs: int) -> bool:
+        """Whether so many runs can be made."""
+        return self.left >= runs * self.steps
+
+    def run(self, how: How) -> OneRun:
+        """Run the optimized variant."""
+        run = self.runs.one(min(self.most, self.left), how)
+        self.left -= run.raw.steps
+        return replace(run, found=self.counted(run.found, how))
+
+    def is_wrong(self, run: OneRun) -> bool:
+        """Whether a run has errors, or other outputs than the usual one."""
+        differ = run.raw.ended and output_difference(self.usual, run.raw, self.launch, self.names)
+        return bool(run.errors or differ)
+
+    def is_one_result(self) -> bool:
+        """Whether the outputs are those of the usual order where no warp is interrupted."""
+        runs = (self.run(How(s, whole_turns=True)).raw for s in WHOLE_ORDERS if self.affords(1))
+        return all(
+            raw.ended and not output_difference(self.usual, raw, self.launch, self.names)
+            for raw in runs
+        )
+
+    def depends(self, how: How, pauses: Sequence[int], result: Raw | None = None) -> bool:
+        """Whether a pause before one of some instructions changes the outputs, or may do so.
+
+        Then they depend on the order in which threads run. With a `result`: whether it has no value
+        that these runs have not.
+        """
+        plain = replace(how, loads=frozenset(), old_pause=0)
+        hows = [replace(plain, pause=pc) for pc in pauses]
+        hows += [replace(how, new_values=True)] if result is not None else []
+        ends = range(MOST_CHANGES) if how.pause_changes else (0,)
+        hows = [replace(one, pause_changes=n) for one in hows for n in ends]
+        if not self.affords(len(hows)):
+            return True
+        runs = [self.run(one).raw for one in hows]
+        ended = [raw for raw in runs if raw.ended]
+        if result is not None:
+            return is_mixture(self.usual, result, ended, self.launch)
+        return any(output_difference(self.usual, x, self.launch, self.names) for x in ended)
+
+    def outcomes(self) -> list[list[Raw]]:
+        """The runs that ended, by their outputs; none where they do not show all outcomes.
+
+        One that came once is a sign of others that did not.
+        """
+        groups: list[list[Raw]] = []
+        ended = [raw for raw in self.others if raw.ended]
+        for raw in (self.usual, *ended):
+            known = [g for g in groups if not output_difference(g[0], raw, self.launch, self.names)]
+            if known:
+                known[0].append(raw)
+            else:
+                groups.append([raw])
+        return groups if len(ended) >= LEAST_ORDERS and all(len(g) > 1 for g in groups) else []

@@ -49,7 +49,6 @@ MOST_SEEDS = 256
 
 LANES, _WORD = 32, (1 << 64) - 1
 _MAY_KEEP = frozenset(("cas", "min", "max", "inc", "dec"))
-_CLOCKS = ("%clock", "%globaltimer")
 
 Thread = tuple[int, int]
 """The numbers of a block and of a thread in it."""
@@ -112,18 +111,12 @@ _KEEPS = {"add": "0", "or": "0", "xor": "0", "and": "-1"}
 
 
 def acts_on_reads(image: Image) -> bool:
-    """Whether threads read places by strong loads or atomics, and also overwrite some.
-
-    Not so where they read clocks, as a wait for a limited time does: a pause takes time.
-    """
+    """Whether threads read places, or take locks, and also overwrite some, by strong accesses."""
     writes = _blind_writes(image)
-    return (
-        any(writes[pc] and is_strong(op) for pc, op in enumerate(image.ops))
-        and any(
-            _reads_alone(i) and not (writes[pc] and ".cas." not in i.op)
-            for pc, i in enumerate(image.instructions)
-        )
-        and not any(x.startswith(_CLOCKS) for i in image.instructions for x in i.operands)
+    return any(writes[pc] and is_strong(op) for pc, op in enumerate(image.ops)) and any(
+        (_reads_alone(i) and not (writes[pc] and ".cas." not in i.op))
+        or (".exch." in i.op and not writes[pc])
+        for pc, i in enumerate(image.instructions)
     )
 
 
@@ -213,14 +206,6 @@ def after(pc: int, image: Image) -> range:
     return range(pc + 1, min(pc + 1 + MOST_AFTER, len(image.ops)))
 
 
-def lengths(op: str) -> tuple[bool, ...]:
-    """The pauses before an instruction: long, and before a compare-and-swap short ones too.
-
-    Of a list, all other threads together seldom restore what one has read.
-    """
-    return (True, False) if ".cas." in op else (False,)
-
-
 def order_for(traces: Traces, pc: int, launch: Launch) -> int:
     """The order in which the first thread that executes an instruction runs before all others.
 
@@ -231,7 +216,16 @@ def order_for(traces: Traces, pc: int, launch: Launch) -> int:
     own = next((a for trace in traces for a in trace if a.pc == pc), first)
     if first is None or own is None or own.thread == first.thread:
         return 0
-    block, warp = own.thread[0], own.thread[1] // LANES
+    return _order_from(own.thread[0], own.thread[1] // LANES, launch)
+
+
+def backward_order(launch: Launch) -> int:
+    """An order in which the last block and the last warp run before all others; 0 if none is."""
+    return _order_from(prod(launch.grid) - 1, -(-prod(launch.block) // LANES) - 1, launch)
+
+
+def _order_from(block: int, warp: int, launch: Launch) -> int:
+    """The first of some orders in which a block, and a warp of it, run first; 0 if none is."""
     blocks, warps = prod(launch.grid), -(-prod(launch.block) // LANES)
     return next(
         (
@@ -264,10 +258,12 @@ class Interruption:
     Attributes:
         report: as the core makes them.
         read: the instruction whose value the write depends on.
+        of_list: whether the write is a swap to the next element of a list.
     """
 
     report: NDArray[np.void]
     read: int
+    of_list: bool
 
 
 def interruption(raw: Raw, image: Image) -> Interruption | None:
@@ -288,7 +284,8 @@ def interruption(raw: Raw, image: Image) -> Interruption | None:
             and between.thread != a.thread
             and decisions.is_undone(read.pc, a.pc, read.value, a.value)
         ):
-            return Interruption(_report(a, between, image), read.pc)
+            of_list = ".cas." in image.ops[a.pc]
+            return Interruption(_report(a, between, image), read.pc, of_list)
         if a.reads and not a.overwrites:
             known[key] = a, other
         else:

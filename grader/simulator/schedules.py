@@ -37,9 +37,13 @@ from grader.simulator.decode.memory import (
 )
 from grader.simulator.decode.module import Image
 
-SAMPLE_KINDS = frozenset(
-    {"race", "lost-update", "invalid-access", "uninitialized-read", "barrier-divergence"}
-)
+BY_ACCESS = frozenset({"race", "lost-update", "invalid-access", "uninitialized-read"})
+"""The kinds of findings of a thread's accesses."""
+
+CLOCKS = ("%clock", "%globaltimer")
+"""How the names of registers begin that are clocks."""
+
+SAMPLE_KINDS = BY_ACCESS | {"barrier-divergence"}
 """The kinds of findings that a sample of the blocks can show."""
 
 ABORTS = frozenset({"timeout", "launch-failure"})
@@ -55,6 +59,10 @@ ORDER_KINDS, ABREAST, PATIENT = 8, 6, 7
 ORDERS = (6, 5, 8, 7, 15, 1, 2, 3, 4)
 """The other orders in which a kernel is run that waits, locks or frees. In 6 all run abreast; in 7
 and 15 turns are so long that a wait for a limited time gives up."""
+
+LONG_WAITS = (31, 23)
+"""Those in which it is also run if it reads clocks: as 15 and 7, but a wait for 0.6 s gives up, and
+not one for 0.3 ms alone. Only what its accesses do then counts: its end may be a watchdog's."""
 
 FEW_ORDERS = (5, 6, 8)
 """Those for a kernel in which atomics of several threads may interleave."""
@@ -100,6 +108,16 @@ def chosen_orders(machines: Sequence[Machine]) -> Sequence[int]:
         return FEW_ORDERS
     drawn = [op for op in machines[-1].image.ops if op.startswith("atom.") and ".global." in op]
     return FEW_ORDERS if len(drawn) > 1 else ()
+
+
+def reads_clocks(image: Image) -> bool:
+    """Whether threads of a kernel read clocks, as one that waits for a limited time."""
+    return any(x.startswith(CLOCKS) for i in image.instructions for x in i.operands)
+
+
+def is_patient(schedule: int) -> bool:
+    """Whether waits for a limited time give up in an order."""
+    return schedule % ORDER_KINDS == PATIENT
 
 
 def updates(machines: Sequence[Machine]) -> bool:

@@ -255,6 +255,8 @@ class CLaunch(ctypes.Structure):
                 "pause",
                 "short_pause",
                 "pause_changes",
+                "restored",
+                "hurries",
                 "old_pause",
                 "whole_turns",
                 "only_strong",

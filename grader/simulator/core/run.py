@@ -70,6 +70,9 @@ class Limits:
             wait, or change nothing.
         short_pause: whether it waits only until a warp ends after memory has changed.
         pause_changes: the pause ends when other warps have changed memory so often; 0: not so.
+        restored: the pause, before a compare-and-swap, ends when the place, after other values, has
+            so often had the one again that the swap expects; 0: not so.
+        hurries: whether time passes fast, while a warp pauses, for one that reads clocks.
         old_pause: whether a warp pauses, again, once a load has given an old value, or would have
             where none are given: at once (1), or after its next fence (2).
         whole_turns: whether turns are as long as in the usual order, in another one too.
@@ -93,6 +96,8 @@ class Limits:
     pause: int | None = None
     short_pause: bool = False
     pause_changes: int = 0
+    restored: int = 0
+    hurries: bool = False
     old_pause: int = 0
     whole_turns: bool = False
 
@@ -336,6 +341,7 @@ def _set_terms(n: c.CLaunch, launch: Launch, limits: Limits) -> None:
     n.pause = 0 if limits.pause is None else limits.pause + 1
     n.short_pause, n.whole_turns = limits.short_pause, limits.whole_turns
     n.old_pause, n.pause_changes = limits.old_pause, limits.pause_changes
+    n.restored, n.hurries = limits.restored, limits.hurries
     n.measures = limits.measures or 0
     n.step_limit, n.time_limit = limits.steps, limits.seconds
 

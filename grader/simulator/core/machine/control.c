@@ -152,6 +152,7 @@ void start_warp(Warp *w, u32 function) {
   memset(w->look, 0, sizeof w->look);
   w->last_look = NULL;
   w->patience = 0;
+  w->hurried = 0;
   wake(w);
   start_loop_watch(w);
   w->repetition.change = w->signature = w->tested = 0;
@@ -276,7 +277,7 @@ static bool has_lanes(const Warp *w, const Insn *i) {
 static void pause_again(Warp *w) {
   if (w->worker->paused) return;
   w->worker->gave_old = NULL;
-  run_others(w);
+  run_others(w, NULL);
 }
 
 /* What a basic block does besides: it counts the lanes' instructions, or a warp pauses in it. False: the block has
@@ -286,7 +287,7 @@ OUTLINE bool run_besides(Warp *w, const BasicBlock *b) {
   if (n->work) add_steps(w, b->steps);
   if (!n->old_pause && (!n->pause || w->worker->has_paused)) return false;
   for (const Insn *i = n->insn + b->first; i < n->insn + b->end; i++) {
-    if (i->pc + 1 == n->pause && !w->worker->has_paused && has_lanes(w, i)) run_others(w);
+    if (i->pc + 1 == n->pause && !w->worker->has_paused && has_lanes(w, i)) run_others(w, i);
     if (i->guard) guarded(w, i);
     else i->exec(w, i);
     if (w->worker->gave_old == w && n->old_pause && (n->old_pause == AT_ONCE || i->exec == ptx_fence)) pause_again(w);

@@ -11,6 +11,7 @@ enum { BAD_CALL = 1, BAD_TABLE, BAD_BARRIER, REFUSED, MANY_COPIES }; /* the `ext
 enum { MBARRIER_INIT, MBARRIER_INVALIDATE, MBARRIER_ARRIVE, MBARRIER_DROP, MBARRIER_EXPECT, MBARRIER_ARRIVE_EXPECT }; /* Insn.e */
 enum { MBARRIER_COUNTED = 1, MBARRIER_MOST = (1 << 20) - 1 }; /* in Insn.flag, beside RELAXED: c is a count; the largest one */
 enum { ORDER_KINDS = 8, ABREAST = 6, PATIENT = 7 }; /* a schedule's number modulo the first: see slice_of */
+enum { LONG_WAITS = 2 * ORDER_KINDS }; /* from this number on, waits give up later: see instructions/clock.c */
 
 /* Whether an order is of a kind; with whole turns it is of none. */
 static inline bool is_of_kind(const Launch *n, u32 kind) { return n->schedule % ORDER_KINDS == kind && !n->whole_turns; }
@@ -35,10 +36,10 @@ u32 mixed(u32 a, u32 b, u32 c);
 void abort_cta(Cta *c, u32 kind);
 
 /* launch.c */
-void run_others(Warp *w);
+void run_others(Warp *w, const Insn *i);
 void count_pause_changes(Worker *k);
 /* Whether others take turns of one step, because a pause may end after each. */
-static inline bool takes_steps(const Worker *k) { return k->paused && k->launch->pause_changes; }
+static inline bool takes_steps(const Worker *k) { return k->paused && (k->launch->pause_changes || k->launch->restored); }
 void look_for_pause_end(Worker *k, const Warp *w);
 
 /* control.c */
@@ -51,6 +52,8 @@ void fail(Warp *w, u32 kind, u32 pc, u32 extra);
 /* polls.c */
 void look(Warp *w, const Insn *i, const u64 *at, u32 lanes);
 bool is_patient(Warp *w);
+void expect(Worker *k, Warp *w, const Insn *i);
+bool is_restored(Worker *k);
 void wake_changed(Warp *w);
 bool dozes(Warp *w);
 void wake(Warp *w);

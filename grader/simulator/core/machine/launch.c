@@ -149,9 +149,10 @@ static u64 all_changes(const Worker *k, const Residents *s) {
   return all;
 }
 
-/* At the end of another warp's turn, during a pause that ends when others have changed memory so often. */
+/* At the end of another warp's turn, during a pause that ends when others have changed memory so often, or restored it. */
 void count_pause_changes(Worker *k) {
-  if (takes_steps(k) && all_changes(k, k->residents) - k->paused_at >= k->launch->pause_changes) k->pause_ends = true;
+  u32 most = k->launch->pause_changes;
+  if (k->launch->restored ? is_restored(k) : most && all_changes(k, k->residents) - k->paused_at >= most) k->pause_ends = true;
 }
 
 /* At the end of another warp, during a short pause. */
@@ -159,15 +160,16 @@ void look_for_pause_end(Worker *k, const Warp *w) {
   if (k->launch->short_pause && w->steps != w->turn_began && all_changes(k, k->residents) != k->paused_at) k->pause_ends = true;
 }
 
-/* A warp pauses at an instruction: all other warps run until they are done, wait or change no memory any more. So another
+/* A warp pauses at an instruction, or NULL: all other warps run until they are done, wait or change no memory any more. So another
  * thread's write comes between two accesses of one thread, wherever they are. */
-void run_others(Warp *w) {
+void run_others(Warp *w, const Insn *i) {
   Worker *k = w->worker;
   Residents *s = k->residents;
   k->has_paused = true;
   if (!s) return;
   k->paused = w;
   k->paused_at = all_changes(k, s);
+  if (i && k->launch->restored) expect(k, w, i);
   u64 until = s->spent + k->launch->step_limit / 2;
   for (u32 quiet = 0; quiet < QUIET_ROUNDS && s->spent < until && !k->stop && !k->pause_ends;) {
     u64 changes = all_changes(k, s), spent = s->spent;

@@ -277,6 +277,8 @@ typedef struct {
   u32 pause;                    /* a pc + 1: the first warp that comes there pauses: see run_others; 0: none */
   u32 short_pause;              /* it pauses until a warp ends after memory has changed */
   u32 pause_changes;            /* the pause ends when other warps have changed memory so often; 0: see short_pause */
+  u32 restored;                 /* the pause, before a swap, ends when its place has again had what the swap expects so often; 0: see above */
+  u32 hurries;                  /* while a warp pauses, time passes fast for others: see instructions/clock.c */
   u32 old_pause;                /* a warp pauses, again, once a load has given an old value or might have: enum OldPause */
   u32 whole_turns;              /* turns are as long as in the usual order, in another one too */
   u32 only_strong;              /* the trace has strong accesses and atomics, no other access */

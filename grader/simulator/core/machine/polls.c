@@ -94,6 +94,24 @@ bool is_patient(Warp *w) {
   return w->patience < most && ++w->patience;
 }
 
+/* Before a pause at a compare-and-swap: what its first lane expects. */
+void expect(Worker *k, Warp *w, const Insn *i) {
+  u32 l = first_lane(w->mask);
+  u64 place = place_of(lane_address(w, i, l));
+  k->expected = (Expected){.place = place, .value = register_lane(w, i->b, i->width, l), .bytes = i->size, .space = i->space};
+}
+
+/* Whether the place has had what is expected again, so often that the pause ends. */
+bool is_restored(Worker *k) {
+  Expected *x = &k->expected;
+  u32 bytes = x->bytes;
+  const u8 *p = bytes_at(k->paused, x->space, x->place, &bytes);
+  bool same = p && value_of(p, bytes) == (x->value & ~0ull >> (64 - 8 * bytes));
+  x->times += same && x->changed;
+  x->changed = !same;
+  return x->times >= k->launch->restored;
+}
+
 /* Whether the look, with some of the lanes, gives what it gave the last time, and they did nothing else since. */
 static bool repeats(Warp *w, Look *x, const Insn *i, const u64 *at, u32 lanes) {
   bool again = x->did == w->did && x->clock_reads == w->clock_reads && !(lanes & ~x->lanes);

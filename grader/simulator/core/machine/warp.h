@@ -66,6 +66,7 @@ struct Warp {
   u64 clock_change; u32 quiet_reads; /* `changes` at the last read, and the reads since it was another */
   u64 waited_change; u32 waited; /* `changes` at the last look that waits, and such looks since */
   u64 asleep_change; u32 skips; /* `changes` when they were known to sleep on; turns that they did not have */
+  u64 hurried;                  /* cycles that passed while it kept its turn: see instructions/clock.c */
   u32 patience;                 /* looks for which it did not sleep, though others would */
   const Insn *strong; u64 strong_at, strong_steps; /* the last strong load or atomic, the address of a lane, and when it was */
   u32 ran[LANES] __attribute__((aligned(32))); /* instructions of each lane, with Launch.work */
@@ -118,6 +119,9 @@ typedef struct {
   bool stopped;
 } Stillness;
 
+/* What a compare-and-swap expects, and where; whether something else has been there; how often it was there again. */
+typedef struct { u64 place, value; u32 bytes, space, times; bool changed; } Expected;
+
 struct Worker {
   const Launch *launch;
   struct Team *team;
@@ -137,6 +141,7 @@ struct Worker {
   const Warp *paused;           /* the warp that pauses: see run_others */
   bool has_paused, pause_ends;  /* whether one has; whether a short pause is over */
   u64 paused_at;                /* changes of memory when it began */
+  Expected expected;            /* what a swap expects before which it pauses */
   /* the warp of which a load has, or might have, given an old value, and that has not paused since */
   const Warp *gave_old;
   void *state[MAX_WATCHERS];    /* of each watcher, or NULL */

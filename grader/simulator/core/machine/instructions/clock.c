@@ -7,12 +7,20 @@
  *
  * A warp that reads a clock or sleeps ends its turn soon: a loop with a timeout then waits for other warps
  * about as long as on a GPU. Timeouts can be far beyond the step limit, so after READS reads, or QUIET_READS while
- * nothing changed that others may notice, time passes faster and faster for that warp. Where nothing but clocks changes any more, time is stopped, and leaps: see endless.c. */
+ * nothing changed that others may notice, time passes faster and faster for that warp. Where nothing but clocks changes
+ * any more, time is stopped, and leaps: see endless.c.
+ *
+ * In the orders whose waits give up, and while another warp pauses, a warp keeps its turn, and the more time has passed
+ * so, the faster it passes: for 0.3 milliseconds, or in some orders for 0.7 seconds, as a multiprocessor that is late may
+ * leave others waiting. */
 #include "machine/control.h"
 #include "machine/instructions/operation.h"
 
 enum { CLOCK_TURN = 64, READS = 1 << 15, QUIET_READS = 1 << 10, FASTEST = 40 };
 enum { NANOSECONDS = 5, IN_CYCLES = 8 }; /* 1.6 GHz */
+#define SHORT_WAIT (1ull << 19) /* cycles that pass while a warp keeps its turn */
+#define LONG_WAIT (1ull << 30)
+enum { HURRY = 4, HURRIED_TURN = 4096 }; /* each look at a clock adds a part of the time that has passed so */
 enum Register { LOW, HIGH, WHOLE, TIMER = 4 };
 
 /* The block's time at this warp. */
@@ -23,6 +31,17 @@ u64 turn_cycles(const Warp *w) { return (w->steps - w->turn_began) * w->launch->
 static void end_turn_after(Warp *w, u64 steps) {
   if (w->turn_ends > w->turn_began + steps) w->turn_ends = w->turn_began + steps;
   w->cta->timed = true;
+}
+
+/* Lets time pass for a warp that waits alone; false where it has waited for long enough. */
+static bool hurry(Warp *w, u64 cycles) {
+  const Launch *n = w->launch;
+  u64 most = is_of_kind(n, PATIENT) ? n->schedule < LONG_WAITS ? SHORT_WAIT : LONG_WAIT : w->worker->paused && n->hurries ? SHORT_WAIT : 0;
+  if (w->hurried >= most) return false;
+  w->hurried += cycles;
+  w->slept += cycles;
+  if (w->turn_ends < w->steps + HURRIED_TURN) w->turn_ends = w->steps + HURRIED_TURN;
+  return true;
 }
 
 /* While time is stopped, every read in a block gives the same. */
@@ -48,11 +67,12 @@ static u64 clock_now(Warp *w, const Insn *i) {
   if (faster) {
     w->slept += (u64)w->launch->cycles << (faster < FASTEST ? faster : FASTEST);
   }
+  bool hurried = hurry(w, w->launch->cycles + w->hurried / HURRY);
   u64 now = own_time(w);
   u64 since = i->pc > w->clock_pc ? (u64)(i->pc - w->clock_pc) * w->launch->cycles : 0;
   if (w->clock_steps == w->steps && now < w->clock + since) now = w->clock + since;
   if (now <= c->clock) now = c->clock + 1;
-  end_turn_after(w, CLOCK_TURN);
+  if (!hurried) end_turn_after(w, CLOCK_TURN);
   w->clock_steps = w->steps;
   w->clock_pc = i->pc;
   return c->clock = w->clock = now;
@@ -85,6 +105,8 @@ void ptx_nanosleep(Warp *w, const Insn *i) {
   u32 longest = 0;
   for (u32 l = 0; l < LANES; l++)
     if (w->lane[l] && a[l] > longest) longest = a[l];
-  w->slept += (u64)longest * IN_CYCLES / NANOSECONDS;
+  u64 cycles = (u64)longest * IN_CYCLES / NANOSECONDS;
+  if (hurry(w, cycles)) return;
+  w->slept += cycles;
   end_turn_after(w, 0);
 }
