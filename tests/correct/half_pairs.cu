@@ -122,3 +122,76 @@ extern "C" __global__ void copied_by_a_function(int *y) {
   copy(&v, reinterpret_cast<unsigned *>(&s[31 - t]));
   y[t] = (v & 0x1ffff) + 1;
 }
+
+// Halves are computed apart. The high half of a sum is not used.
+// kernel low_of_a_sum grid 1 block 32
+// in x float16 = np.arange(32)
+// out y float32 = np.arange(32) * 2
+extern "C" __global__ void low_of_a_sum(const __half *x, float *y) {
+  __half2 v;
+  v.x = x[threadIdx.x];
+  y[threadIdx.x] = __low2float(__hadd2(v, v));
+}
+
+// Wrong: it is.
+// kernel high_of_a_product grid 1 block 32
+// in x float16 = np.arange(32)
+// out y float32 = np.arange(32)
+extern "C" __global__ void high_of_a_product(const __half *x, float *y) {
+  __half2 v;
+  v.x = x[threadIdx.x];
+  __half2 w = __hmul2(v, __float2half2_rn(2.0f));
+  y[threadIdx.x] = __high2float(w);  // <- uninitialized-read
+}
+
+// The last pair has one number; the second result is not stored.
+// kernel odd_count grid 1 block 32
+// in x float16 = np.arange(33)
+// out y float16 = np.arange(33) * 3
+extern "C" __global__ void odd_count(const __half *x, __half *y) {
+  int at = 2 * threadIdx.x;
+  if (at > 32) return;
+  __half2 v;
+  v.x = x[at];
+  if (at < 32) v.y = x[at + 1];
+  __half2 w = __hfma2(v, __float2half2_rn(2.0f), v);
+  y[at] = w.x;
+  if (at < 32) y[at + 1] = w.y;
+}
+
+// Wrong: both are stored.
+// kernel odd_count_stored_whole grid 1 block 32
+// in x float16 = np.arange(33)
+// out y float16 = np.arange(34) * 3
+extern "C" __global__ void odd_count_stored_whole(const __half *x, __half2 *y) {
+  int t = threadIdx.x;
+  if (t > 16) return;
+  __half2 v;
+  v.x = x[2 * t];
+  if (t < 16) v.y = x[2 * t + 1];
+  y[t] = __hfma2(v, __float2half2_rn(2.0f), v);  // <- uninitialized-read
+}
+
+// kernel low_of_a_bf16_maximum grid 1 block 32
+// in x uint16 = np.full(32, 0x4000)
+// out y float32 = np.full(32, 2)
+extern "C" __global__ void low_of_a_bf16_maximum(const __nv_bfloat16 *x, float *y) {
+  __shared__ __nv_bfloat162 s[32];
+  int t = threadIdx.x;
+  s[t].x = x[t];
+  __syncthreads();
+  y[t] = __low2float(__hmax2(s[31 - t], __float2bfloat162_rn(1.0f)));
+}
+
+// Wrong: the half that was set is not the one that is used.
+// kernel high_of_a_bf16_sum grid 1 block 32
+// in x uint16 = np.full(32, 0x4000)
+// out y float32 = np.full(32, 2)
+extern "C" __global__ void high_of_a_bf16_sum(const __nv_bfloat16 *x, float *y) {
+  __shared__ __nv_bfloat162 s[32];
+  int t = threadIdx.x;
+  s[t].x = x[t];
+  __syncthreads();
+  __nv_bfloat162 w = __hadd2(s[31 - t], s[t]);  // <- uninitialized-read
+  y[t] = __high2float(w);
+}

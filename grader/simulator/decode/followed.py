@@ -23,7 +23,7 @@ from grader.simulator.decode.dataflow import (
     sources,
     targets,
 )
-from grader.simulator.decode.instructions import Insn, types_of
+from grader.simulator.decode.instructions import TABLES, Insn, on_pairs, types_of
 from grader.simulator.decode.memory import (
     CONST,
     FOLLOWED,
@@ -43,8 +43,6 @@ _REPLACING = frozenset(("exch", "and", "or"))
 _MERGING = frozenset(("or", "xor", "bfi", "lop3", "prmt"))
 _NUMBER = re.compile(r"[-+]?(?:0[xX][0-9a-fA-F]+|0[0-7]*|[1-9]\d*)U?$")
 _INTEGERS = frozenset(f"{kind}{bits}" for kind in "bus" for bits in (16, 32, 64))
-TABLES = {"and": 0xC0, "or": 0xFC, "xor": 0x3C, "not": 0x0F}
-"""The truth tables of bitwise instructions, as lop3 has them."""
 
 
 def masks_bits(i: Instruction) -> bool:
@@ -55,7 +53,7 @@ def masks_bits(i: Instruction) -> bool:
 @lru_cache(maxsize=1 << 13)
 def _masks_bits(op: str, *operands: str) -> bool:
     head, kinds = op.split(".")[0], types_of(op)
-    if head == "prmt":
+    if head == "prmt" or on_pairs(op):
         return True
     if not kinds or kinds[-1] not in _INTEGERS:
         return False

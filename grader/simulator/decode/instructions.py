@@ -13,7 +13,8 @@ from math import prod
 
 from grader import dataclass
 from grader.simulator.decode.operands import OperandError, Operands
-from grader.simulator.ptx.model import TYPE_BYTES
+from grader.simulator.ptx.constants import integer
+from grader.simulator.ptx.model import TYPE_BYTES, Instruction
 from grader.simulator.ptx.operands import VIDEO
 
 
@@ -139,6 +140,12 @@ Known = Callable[[str], bool]
 
 ROUNDINGS = {"rn": 0, "rz": 1, "rm": 2, "rp": 3}
 FTZ, SAT = 1, 2
+TABLES = {"and": 0xC0, "or": 0xFC, "xor": 0x3C, "not": 0x0F}
+"""The truth tables of bitwise instructions, as lop3 has them."""
+_PARITY = 0x96
+"""That of a result which depends on each of three operands."""
+_PAIRS = frozenset(("f16x2", "bf16x2"))
+_OF_HALVES = frozenset(("add", "sub", "mul", "fma", "neg", "abs", "min", "max"))
 HALVES = ("f16", "bf16", "f16x2", "bf16x2")
 _SHIFTS = {"shl", "shr"}
 SOURCES = (
@@ -192,6 +199,20 @@ def symbol(op: str, known: Known) -> str | None:
 def types_of(op: str) -> tuple[str, ...]:
     """The types among an opcode's modifiers."""
     return tuple(p for p in op.split(".")[1:] if p in TYPE_BYTES)
+
+
+def on_pairs(op: str) -> bool:
+    """Whether an instruction computes each half of a word from the same halves of its operands."""
+    head, *parts = op.split(".")
+    return head in _OF_HALVES and not _PAIRS.isdisjoint(parts)
+
+
+def table_of(i: Instruction) -> int | None:
+    """The truth table by which bits of a result depend on the same bits of operands, or halves."""
+    head = i.op.split(".")[0]
+    if head == "lop3":
+        return integer(i.operands[4]) & 255
+    return TABLES.get(head, _PARITY if on_pairs(i.op) else None)
 
 
 @lru_cache(maxsize=1 << 11)

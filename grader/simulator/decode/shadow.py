@@ -31,13 +31,12 @@ from grader.simulator.decode.dataflow import (
     used_arguments,
 )
 from grader.simulator.decode.followed import (
-    TABLES,
     copy_groups,
     mark_followed,
     masks_bits,
     using_stores,
 )
-from grader.simulator.decode.instructions import PERMUTATIONS, Insn, make_insn, types_of
+from grader.simulator.decode.instructions import PERMUTATIONS, Insn, make_insn, table_of, types_of
 from grader.simulator.decode.lifetimes import marked
 from grader.simulator.decode.memory import GENERIC, LOCAL, PARAM, base_of, space_of
 from grader.simulator.decode.numbering import access_checks, address_made
@@ -302,12 +301,12 @@ class Shadows:
         refs, shadows = [self.value(a, width)], [self.of(a), self.true, self.true]
         if head == "cvt":
             insn.mode, insn.size, insn.count = _CONVERT, TYPE_BYTES[kinds[0]], kinds[-1][0] == "s"
-        elif head in TABLES or head == "lop3":
+        elif (table := table_of(i)) is not None:
             inputs = [x for x in others if x in self.o.registers.at or head != "lop3"][:2]
             inputs = others[:2] if head == "lop3" else inputs
             refs += [self.value(x, width) for x in inputs]
             shadows[1 : 1 + len(inputs)] = [self.of(x) for x in inputs]
-            insn.flag = TABLES[head] if head in TABLES else integer(others[2]) & 255
+            insn.flag = table
         elif head == "prmt":
             refs += [self.value(x, width) for x in others]
             shadows[1:] = [self.of(x) for x in others]
