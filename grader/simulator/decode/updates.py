@@ -38,6 +38,7 @@ from grader.simulator.decode.sync import (
     unheeded_tests,
     users_of,
 )
+from grader.simulator.ptx.call_copies import with_bodies
 from grader.simulator.ptx.flow import reached, successors_of
 from grader.simulator.ptx.model import STRONG_READS, TYPE_BYTES, Function, Instruction
 
@@ -75,16 +76,44 @@ def memory_roles(f: Function, functions: Mapping[str, Function]) -> dict[int, in
             roles[at] = roles.get(at, 0) | (DATA_READ if accesses.is_data(at, functions) else 0)
     volatile = [at for at in accesses.loads if "volatile" in f.body[at].op]
     data = [at for at in volatile if roles.get(at, 0) & (DATA_READ | WAITING) == DATA_READ]
-    for at in accesses.confirmed(data, functions):
+    for at in confirmed_reads(f, functions, data):
         roles[at] &= ~DATA_READ
     return roles
 
 
-def confirmed_reads(f: Function, functions: Mapping[str, Function]) -> tuple[set[int], set[int]]:
-    """The volatile loads by index, and those of them that a sequence lock confirms."""
-    accesses = _Accesses(f)
-    volatile = {at for at in accesses.loads if "volatile" in f.body[at].op}
-    return volatile, accesses.confirmed(volatile, functions)
+def volatile_loads(f: Function) -> list[int]:
+    """The volatile loads of a function, by index."""
+    return [at for at in _Accesses(f).loads if "volatile" in f.body[at].op]
+
+
+def confirmed_reads(
+    f: Function, functions: Mapping[str, Function], loads: Iterable[int]
+) -> set[int]:
+    """Those of some volatile loads, by index, that a sequence lock confirms.
+
+    It is in the function, which may call others that copy for it, or in each that calls it.
+    """
+    if not (every := set(loads)):
+        return set()
+    callers = [g for g in functions.values() if any(f.name in i.operands[:1] for i in g.body)]
+    places = _confirmed_places(f, functions)
+    if callers:
+        places |= set.intersection(*(_confirmed_places(g, functions) for g in callers))
+    return _Accesses(f).confirmed(every, functions) | {at for at in every if (f.name, at) in places}
+
+
+def _confirmed_places(f: Function, functions: Mapping[str, Function]) -> set[tuple[str, int]]:
+    """The volatile loads that a sequence lock confirms in a function with what it calls.
+
+    By the names of functions and indices there. None where it calls none that it can have.
+    """
+    whole = with_bodies(f, functions)
+    if all(name == f.name for name, _ in whole.places):
+        return set()
+    volatile = volatile_loads(whole.f)
+    confirmed = _Accesses(whole.f).confirmed(volatile, functions)
+    others = {whole.places[at] for at in volatile if at not in confirmed}
+    return {whole.places[at] for at in confirmed} - others
 
 
 class _Accesses:

@@ -16,7 +16,7 @@ from grader.launch import Finding
 from grader.simulator.core import bindings as c
 from grader.simulator.core.run import Raw
 from grader.simulator.decode.module import Image
-from grader.simulator.decode.updates import confirmed_reads
+from grader.simulator.decode.updates import confirmed_reads, volatile_loads
 from grader.simulator.diagnose.kernel_code import source_lines
 from grader.simulator.diagnose.races import STORE, UNWAITED
 
@@ -55,10 +55,16 @@ def unconfirmed(raw: Raw, debug: Image, optimized: Image) -> Raw:
     ]
     if not races or optimized.module is None:
         return raw
-    functions, lines = optimized.module.functions, source_lines(optimized)
-    every, confirmed = confirmed_reads(functions[optimized.functions[0].name], functions)
-    others = {lines[at] for at in every - confirmed}
-    known, own = {lines[at] for at in confirmed} - others, source_lines(debug)
+    functions = {d.name: optimized.module.functions[d.name] for d in optimized.functions}
+    lines = source_lines(optimized)
+    others, confirmed = set[int](), set[int]()
+    for number, f in enumerate(functions.values()):
+        first = optimized.owner.index(number)
+        every = volatile_loads(f)
+        found = confirmed_reads(f, functions, every)
+        confirmed |= {lines[first + at] for at in found}
+        others |= {lines[first + at] for at in set(every) - found}
+    known, own = confirmed - others, source_lines(debug)
     dropped = [k for k, pc in races if own[pc] in known]
     return replace(raw, reports=np.delete(reports, dropped)) if dropped else raw
 

@@ -1,0 +1,156 @@
+// Sequence locks whose readers copy by a function that is not inlined: it is in one piece with its caller for an analysis.
+// Torn values are discarded; wrong where a look or a fence is missing.
+
+// kernel copied_apart grid 2 block 32
+// inout seq uint32 = np.zeros(1,np.uint32) -> np.array([8])
+// inout data int32 = np.zeros(4) -> np.full(4,4)
+// out bad int32 = np.zeros(1)
+__noinline__ __device__ void copy_out_apart(int *to, const volatile int *from) {
+    for (int i = 0; i < 4; i++) to[i] = from[i];
+}
+__noinline__ __device__ void copy_in_apart(volatile int *to, int v) {
+    for (int i = 0; i < 4; i++) to[i] = v;
+}
+extern "C" __global__ void copied_apart(volatile unsigned *seq, volatile int *data, int *bad) {
+    if (threadIdx.x) return;
+    if (blockIdx.x == 0) {
+        for (int v = 1; v <= 4; v++) {
+            unsigned s = *seq;
+            *seq = s + 1;
+            __threadfence();
+            copy_in_apart(data, v);
+            __threadfence();
+            *seq = s + 2;
+        }
+    } else {
+        int n = 0;
+        for (int k = 0; k < 4; k++) {
+            int x[4];
+            unsigned s1, s2;
+            do {
+                s1 = *seq;
+                __threadfence();
+                copy_out_apart(x, data);
+                __threadfence();
+                s2 = *seq;
+            } while (s1 != s2 || (s1 & 1));
+            n += x[0] != x[3] || x[1] != x[2];
+        }
+        *bad = n;
+    }
+}
+
+// kernel no_fence_behind_the_copy grid 2 block 32
+// inout seq uint32 = np.zeros(1,np.uint32) -> np.array([8])
+// inout data int32 = np.zeros(4) -> np.full(4,4)
+// out bad int32 = np.zeros(1)
+__noinline__ __device__ void copy_out_unfenced(int *to, const volatile int *from) {
+    for (int i = 0; i < 4; i++) to[i] = from[i];  // <- race
+}
+__noinline__ __device__ void copy_in_unfenced(volatile int *to, int v) {
+    for (int i = 0; i < 4; i++) to[i] = v;
+}
+extern "C" __global__ void no_fence_behind_the_copy(volatile unsigned *seq, volatile int *data, int *bad) {
+    if (threadIdx.x) return;
+    if (blockIdx.x == 0) {
+        for (int v = 1; v <= 4; v++) {
+            unsigned s = *seq;
+            *seq = s + 1;
+            __threadfence();
+            copy_in_unfenced(data, v);
+            __threadfence();
+            *seq = s + 2;
+        }
+    } else {
+        int n = 0;
+        for (int k = 0; k < 4; k++) {
+            int x[4];
+            unsigned s1, s2;
+            do {
+                s1 = *seq;
+                __threadfence();
+                copy_out_unfenced(x, data);
+                s2 = *seq;
+            } while (s1 != s2 || (s1 & 1));
+            n += x[0] != x[3] || x[1] != x[2];
+        }
+        *bad = n;
+    }
+}
+
+// kernel one_look grid 2 block 32
+// inout seq uint32 = np.zeros(1,np.uint32) -> np.array([8])
+// inout data int32 = np.zeros(4) -> np.full(4,4)
+// out bad int32 = np.zeros(1)
+__noinline__ __device__ void copy_out_once(int *to, const volatile int *from) {
+    for (int i = 0; i < 4; i++) to[i] = from[i];  // <- race
+}
+__noinline__ __device__ void copy_in_once(volatile int *to, int v) {
+    for (int i = 0; i < 4; i++) to[i] = v;
+}
+extern "C" __global__ void one_look(volatile unsigned *seq, volatile int *data, int *bad) {
+    if (threadIdx.x) return;
+    if (blockIdx.x == 0) {
+        for (int v = 1; v <= 4; v++) {
+            unsigned s = *seq;
+            *seq = s + 1;
+            __threadfence();
+            copy_in_once(data, v);
+            __threadfence();
+            *seq = s + 2;
+        }
+    } else {
+        int n = 0;
+        for (int k = 0; k < 4; k++) {
+            int x[4];
+            while (*seq & 1) {}
+            __threadfence();
+            copy_out_once(x, data);
+            __threadfence();
+            n += x[0] != x[3] || x[1] != x[2];
+        }
+        *bad = n;
+    }
+}
+
+struct Record { float x, y; int count; };
+__noinline__ __device__ void take(Record *to, const volatile Record *from, int n) {
+    if (n > 0) to->x = from->x;
+    if (n > 1) to->y = from->y;
+    to->count = from->count;
+}
+// kernel record_taken_apart grid 2 block 32
+// inout seq uint32 = np.zeros(1,np.uint32) -> np.array([6])
+// inout data float32 = np.zeros(3) -> _
+// value n int32 = 2
+// out bad int32 = np.zeros(1)
+extern "C" __global__ void record_taken_apart(unsigned *seq, volatile Record *data, int n, int *bad) {
+    volatile unsigned *s = seq;
+    if (threadIdx.x) return;
+    if (blockIdx.x == 1) {
+        for (int v = 1; v <= 3; v++) {
+            *s = *s + 1;
+            __threadfence();
+            data->x = v;
+            data->y = v;
+            data->count = v;
+            __threadfence();
+            *s = *s + 1;
+        }
+        return;
+    }
+    int torn = 0;
+    for (int k = 0; k < 3; k++) {
+        Record r;
+        unsigned before, after;
+        do {
+            before = *s;
+            __threadfence();
+            take(&r, data, n);
+            __threadfence();
+            after = *s;
+        } while (before != after || before & 1);
+        torn += r.x != r.y || r.count != (int)r.x;
+    }
+    *bad = torn;
+}
