@@ -1,6 +1,8 @@
 // Exchanges between lanes with full and partial masks, and barriers with names.
 
 #include <cooperative_groups.h>
+#include <cooperative_groups/reduce.h>
+#include <cuda_fp16.h>
 #include <cstdio>
 namespace cg = cooperative_groups;
 #define FULL 0xffffffffu
@@ -253,4 +255,122 @@ extern "C" __global__ void sync_in_divergent_loop(const int *n, int *y) {
     __syncthreads();  // <- barrier-divergence
   }
   y[threadIdx.x] = s[threadIdx.x];
+}
+
+// Lanes that are not there, or have left, give any value: no sum, maximum or minimum may hide one.
+// kernel float_beyond_the_block grid 1 block 20
+// in x float32 = np.arange(20) / 4
+// out y float32 = np.append(x[1:], 0) - x
+extern "C" __global__ void float_beyond_the_block(const float *x, float *y) {
+  float v = x[threadIdx.x], next = __shfl_down_sync(0xfffffu, v, 1);  // <- barrier-divergence
+  y[threadIdx.x] = next - v;
+}
+
+// kernel float_beyond_the_block_ignored grid 1 block 20
+// in x float32 = np.arange(20) / 4
+// out y float32 = np.append(x[1:] - x[:-1], 0)
+extern "C" __global__ void float_beyond_the_block_ignored(const float *x, float *y) {
+  float v = x[threadIdx.x], next = __shfl_down_sync(0xfffffu, v, 1);
+  y[threadIdx.x] = threadIdx.x < 19 ? next - v : 0.0f;
+}
+
+// kernel float_masked_by_a_factor grid 1 block 20
+// in x float32 = np.arange(20)
+// out y float32 = [190]
+extern "C" __global__ void float_masked_by_a_factor(const float *x, float *y) {
+  float v = x[threadIdx.x];
+  for (int o = 16; o; o /= 2) v += __shfl_down_sync(0xfffffu, v, o) * (threadIdx.x + o < 20 ? 1.0f : 0.0f);
+  if (threadIdx.x == 0) *y = v;
+}
+
+// kernel sum_of_lanes_that_left grid 1 block 64
+// in x float32 = np.arange(64)
+// value n int32 = 40
+// out y float32 = [496, 284]
+extern "C" __global__ void sum_of_lanes_that_left(const float *x, int n, float *y) {
+  int t = threadIdx.x;
+  if (t >= n) return;
+  float v = x[t];
+  for (int o = 16; o; o /= 2) v += __shfl_xor_sync(FULL, v, o);  // <- barrier-divergence
+  if (t % 32 == 0) y[t / 32] = v;
+}
+
+// kernel maximum_of_lanes_that_left grid 1 block 64
+// in x float32 = np.arange(64) + 1000
+// value n int32 = 40
+// out y float32 = [1031, 1039]
+extern "C" __global__ void maximum_of_lanes_that_left(const float *x, int n, float *y) {
+  int t = threadIdx.x;
+  if (t >= n) return;
+  float v = x[t];
+  for (int o = 16; o; o /= 2) v = fmaxf(v, __shfl_xor_sync(FULL, v, o));  // <- barrier-divergence
+  if (t % 32 == 0) y[t / 32] = v;
+}
+
+// kernel minimum_of_lanes_that_left grid 1 block 64
+// in x float32 = -np.arange(64) - 1000
+// value n int32 = 40
+// out y float32 = [-1031, -1039]
+extern "C" __global__ void minimum_of_lanes_that_left(const float *x, int n, float *y) {
+  int t = threadIdx.x;
+  if (t >= n) return;
+  float v = x[t];
+  for (int o = 16; o; o /= 2) v = fminf(v, __shfl_xor_sync(FULL, v, o));  // <- barrier-divergence
+  if (t % 32 == 0) y[t / 32] = v;
+}
+
+// kernel lanes_stay_with_a_neutral_value grid 1 block 64
+// in x float32 = np.arange(64)
+// value n int32 = 40
+// out y float32 = [496, 284]
+extern "C" __global__ void lanes_stay_with_a_neutral_value(const float *x, int n, float *y) {
+  int t = threadIdx.x;
+  float v = t < n ? x[t] : 0.0f;
+  for (int o = 16; o; o /= 2) v += __shfl_xor_sync(FULL, v, o);
+  if (t % 32 == 0) y[t / 32] = v;
+}
+
+// kernel least_unsigned_of_absent_lanes grid 1 block 48
+// in x uint32 = np.arange(48) % 40 + 3
+// out y uint32 = [3, 3]
+extern "C" __global__ void least_unsigned_of_absent_lanes(const unsigned *x, unsigned *y) {
+  unsigned v = x[threadIdx.x];
+  for (int o = 16; o; o /= 2) v = min(v, __shfl_down_sync(FULL, v, o));  // <- barrier-divergence
+  if (threadIdx.x % 32 == 0) y[threadIdx.x / 32] = v;
+}
+
+// kernel double_of_absent_lanes grid 1 block 48
+// in x float64 = np.arange(48) * 1e9
+// out y float64 = [496e9, 632e9]
+extern "C" __global__ void double_of_absent_lanes(const double *x, double *y) {
+  double v = x[threadIdx.x];
+  for (int o = 16; o; o /= 2) v += __shfl_down_sync(FULL, v, o);  // <- barrier-divergence
+  if (threadIdx.x % 32 == 0) y[threadIdx.x / 32] = v;
+}
+
+// kernel halves_of_absent_lanes grid 1 block 48
+// in x float16 = np.arange(48) + 500
+// out y float16 = [531, 547]
+extern "C" __global__ void halves_of_absent_lanes(const __half *x, __half *y) {
+  __half v = x[threadIdx.x];
+  for (int o = 16; o; o /= 2) v = __hmax(v, __shfl_down_sync(FULL, v, o));  // <- barrier-divergence
+  if (threadIdx.x % 32 == 0) y[threadIdx.x / 32] = v;
+}
+
+// kernel tile_of_absent_lanes grid 1 block 48
+// in x float32 = np.arange(48)
+// out y float32 = [496, 632]
+extern "C" __global__ void tile_of_absent_lanes(const float *x, float *y) {
+  auto tile = cg::tiled_partition<32>(cg::this_thread_block());
+  float sum = cg::reduce(tile, x[threadIdx.x], cg::plus<float>());  // <- barrier-divergence
+  if (tile.thread_rank() == 0) y[threadIdx.x / 32] = sum;
+}
+
+// kernel tiles_of_sixteen grid 1 block 48
+// in x float32 = np.arange(48)
+// out y float32 = [120, 376, 632]
+extern "C" __global__ void tiles_of_sixteen(const float *x, float *y) {
+  auto tile = cg::tiled_partition<16>(cg::this_thread_block());
+  float sum = cg::reduce(tile, x[threadIdx.x], cg::plus<float>());
+  if (tile.thread_rank() == 0) y[threadIdx.x / 16] = sum;
 }

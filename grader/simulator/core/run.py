@@ -51,7 +51,7 @@ class Limits:
         steps: warp instructions that a block may execute.
         seconds: processor time of each thread in the launch.
         threads: threads of the CPU.
-        garbage: what is added to the values that lanes read from lanes which do not provide one.
+        garbage: what lanes that provide no value give others instead; 0: what their registers have.
         schedule: the number of an order of blocks and warps; 0 is the usual one.
         trace: accesses to record.
         only_stores: whether to record only stores to global memory.

@@ -262,7 +262,7 @@ typedef struct {
   u32 dynamic_start;            /* where dynamic shared memory begins in it */
   u32 shared_shift, global_shift;
   u32 threads;
-  u32 garbage;                  /* what is added to a value that another lane does not provide */
+  u32 garbage;                  /* the value that a lane which provides none gives others; 0: what its register has */
   u32 schedule;                 /* 0: the usual order of warps and blocks; else the seed of another */
   u32 ordered;                  /* one thread, blocks in order */
   u32 may_wait;                 /* blocks may wait for each other: run them in time slices */

@@ -38,7 +38,7 @@ void ptx_shfl_b32(Warp *w, const Insn *i) {
     out[l] = a[j & 31];
     if (j != (s32)l && i->imm && w->lane[l] && !(SRC(u32, (u32)i->imm - 1)[l] & live_lanes(w) & 1u << j)) {
       announce_lane_missing(w, i->pc, l, (u32)j);
-      out[l] += w->launch->garbage;
+      if (w->launch->garbage) out[l] = w->launch->garbage;
     }
     inside |= (u32)in << l;
   }

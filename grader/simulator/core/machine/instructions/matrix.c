@@ -307,7 +307,8 @@ void ptx_movmatrix(Warp *w, const Insn *i) {
   for (u32 l = 0; l < LANES; l++)
     for (u32 j = 0; j < 2; j++) {
       u32 from = (l % IN_GROUP * 2 + j) * IN_GROUP + l / IN_GROUP / 2;
-      out[l] |= (a[from] >> (l / IN_GROUP % 2 ? 16 : 0) & 0xFFFF) << 16 * j;
+      u32 value = w->lane[from] || !w->launch->garbage ? a[from] : w->launch->garbage;
+      out[l] |= (value >> (l / IN_GROUP % 2 ? 16 : 0) & 0xFFFF) << 16 * j;
     }
   EACH_LANE { d[l] = w->lane[l] ? out[l] : d[l]; }
 }
