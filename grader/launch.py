@@ -239,7 +239,7 @@ class OtherAccess:
     line: int
     thread: Dim3
     block: Dim3
-    access: Literal["read", "write", "atomic", "wait"] = "write"
+    access: Literal["read", "write", "atomic", "wait", "arrive"] = "write"
     text: str = ""
     file: str = ""
     calls: tuple[Call, ...] = ()

@@ -186,8 +186,8 @@ def places(finding: Finding) -> Iterator[tuple[str, str, int, str]]:
 
 def access_text(access: str, thread: Dim3 | None) -> str:
     """Return `write by thread (1,0,0)`, as much of it as is known."""
-    if access == "wait" and thread:
-        return f"thread {dim3(thread)} waits"
+    if access in ("wait", "arrive") and thread:
+        return f"thread {dim3(thread)} {access}s"
     if access and thread:
         return f"{access} by thread {dim3(thread)}"
     return f"thread {dim3(thread)}" if thread else access

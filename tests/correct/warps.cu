@@ -111,3 +111,124 @@ extern "C" __global__ void copies_wide(const float4 *x, float4 *y) {
   __syncthreads();
   y[t] = s[t];
 }
+
+// All threads that use a barrier name one count, those that only arrive too: whichever comes first.
+// kernel waits_for_itself_first grid 1 block 64
+// in x int32 = rng.integers(0, 99, 32)
+// inout b int32 = np.zeros(32) -> x
+// out y int32 = x[::-1]
+extern "C" __global__ void waits_for_itself_first(const int *x, int *b, int *y) {
+  int t = threadIdx.x;
+  if (t < 32) {
+    asm volatile("bar.sync 3, 32;" ::: "memory");  // <- barrier-divergence
+    y[t] = b[31 - t];
+  } else {
+    b[t - 32] = x[t - 32];
+    asm volatile("bar.arrive 3, 64;" ::: "memory");  // <- barrier-divergence
+  }
+}
+
+// kernel waits_for_itself_last grid 1 block 64
+// in x int32 = rng.integers(0, 99, 32)
+// inout b int32 = np.zeros(32) -> x
+// out y int32 = x[::-1]
+extern "C" __global__ void waits_for_itself_last(const int *x, int *b, int *y) {
+  int t = threadIdx.x;
+  if (t >= 32) {
+    asm volatile("bar.sync 3, 32;" ::: "memory");  // <- barrier-divergence
+    y[t - 32] = b[63 - t];
+  } else {
+    b[t] = x[t];
+    asm volatile("bar.arrive 3, 64;" ::: "memory");  // <- barrier-divergence
+  }
+}
+
+// The arrival is certainly late: it waits for what the others do after the barrier.
+// kernel arrives_after_it_was_passed grid 1 block 64
+// in x int32 = rng.integers(0, 99, 32)
+// out y int32 = x
+extern "C" __global__ void arrives_after_it_was_passed(const int *x, int *y) {
+  int t = threadIdx.x;
+  if (t < 32) {
+    asm volatile("bar.sync 3, 32;" ::: "memory");  // <- barrier-divergence
+    y[t] = x[t];
+    asm volatile("bar.sync 4, 64;" ::: "memory");
+  } else {
+    asm volatile("bar.sync 4, 64;" ::: "memory");
+    asm volatile("bar.arrive 3, 64;" ::: "memory");  // <- barrier-divergence
+  }
+}
+
+// kernel arrives_for_one_warp grid 1 block 64
+// in x int32 = rng.integers(0, 99, 32)
+// inout b int32 = np.zeros(32) -> x
+// out y int32 = x[::-1]
+extern "C" __global__ void arrives_for_one_warp(const int *x, int *b, int *y) {
+  int t = threadIdx.x;
+  if (t < 32) {
+    asm volatile("bar.sync 3, 64;" ::: "memory");  // <- barrier-divergence
+    y[t] = b[31 - t];
+  } else {
+    b[t - 32] = x[t - 32];
+    asm volatile("bar.arrive 3, 32;" ::: "memory");  // <- barrier-divergence
+  }
+}
+
+// kernel arrives_for_half_of_the_block grid 1 block 128
+// in x int32 = rng.integers(0, 99, 32)
+// out y int32 = np.tile(x[::-1], 3)
+extern "C" __global__ void arrives_for_half_of_the_block(const int *x, int *y) {
+  __shared__ int s[32];
+  int t = threadIdx.x;
+  if (t < 32) {
+    s[t] = x[t];
+    asm volatile("bar.arrive 3, 64;" ::: "memory");  // <- barrier-divergence
+  } else {
+    asm volatile("bar.sync 3, 128;" ::: "memory");  // <- barrier-divergence
+    y[t - 32] = s[31 - t % 32];
+  }
+}
+
+// kernel fewer_come_than_wait grid 1 block 64
+// in x int32 = rng.integers(0, 99, 32)
+// out y int32 = x
+extern "C" __global__ void fewer_come_than_wait(const int *x, int *y) {
+  int t = threadIdx.x;
+  if (t < 32) {
+    asm volatile("bar.arrive 3, 64;" ::: "memory");  // <- barrier-divergence
+  } else {
+    asm volatile("bar.sync 3, 96;" ::: "memory");  // <- barrier-divergence
+    y[t - 32] = x[t - 32];
+  }
+}
+
+// Right: a number is used again with another count once all threads have passed it, and the last
+// arrival of a ring is one for which no thread waits.
+// kernel one_number_two_counts grid 1 block 96
+// in x int32 = rng.integers(0, 99, 64)
+// out y int32 = [*x[:32], *x[32:64] * 2, *x[:32] * 2]
+extern "C" __global__ void one_number_two_counts(const int *x, int *y) {
+  __shared__ int s[64];
+  int t = threadIdx.x;
+  if (t < 32) {
+    for (int k = 0; k < 2; k++) {
+      if (k) asm volatile("bar.sync 5, 64;" ::: "memory");
+      s[t] = x[32 * k + t];
+      asm volatile("bar.arrive 3, 64;" ::: "memory");
+    }
+  } else if (t < 64) {
+    for (int k = 0; k < 2; k++) {
+      asm volatile("bar.sync 3, 64;" ::: "memory");
+      y[k * 32 + t - 32] = s[t - 32] * (k + 1);
+      asm volatile("bar.arrive 5, 64;" ::: "memory");
+    }
+  }
+  __syncthreads();
+  if (t < 64) {
+    s[t] = x[t];
+    asm volatile("bar.arrive 3, 96;" ::: "memory");
+  } else {
+    asm volatile("bar.sync 3, 96;" ::: "memory");
+    y[t] = s[t - 64] * 2;
+  }
+}

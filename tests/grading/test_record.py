@@ -56,7 +56,7 @@ class CallObject(Contract):
 
 class WholeOtherObject(OtherObject):
     block: list[int]
-    access: Literal["read", "write", "atomic", "wait"]
+    access: Literal["read", "write", "atomic", "wait", "arrive"]
     text: str
     file: str
     calls: list[CallObject]

@@ -35,7 +35,7 @@ OTHER = st.builds(
     COUNT,
     DIM3,
     DIM3,
-    st.sampled_from(["read", "write", "atomic", "wait"]),
+    st.sampled_from(["read", "write", "atomic", "wait", "arrive"]),
     st.text(),
     st.text(),
     CALLS,

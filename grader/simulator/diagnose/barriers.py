@@ -148,14 +148,19 @@ def _at_two_places(r: Report, other: OtherAccess) -> Finding:
 
 _OTHER_BYTES = 2
 """In the flags of a report on a barrier's count: it is that of the bytes of transactions."""
+_ARRIVES = 4
+"""In the flags of a report on different counts: the second is that of a bar.arrive."""
 
 
 def _barrier_count(r: Report, other: OtherAccess) -> Finding:
     """The finding of a named barrier whose threads do not match its count."""
+    if r.flags & _ARRIVES:
+        other = replace(other, access="arrive")
     if r.flags & 1:
         return _divergence(
-            f"threads wait at one barrier with different counts: {r.bytes} and {r.extra}",
-            "Pass the same number of threads in every bar.sync of one barrier.",
+            f"threads use one barrier with different counts: {r.bytes} and {r.extra}",
+            "Pass the same number of threads in every bar.sync and bar.arrive of one barrier: the "
+            "threads that wait and those that only arrive.",
             other=other,
         )
     if r.flags & _OTHER_BYTES:

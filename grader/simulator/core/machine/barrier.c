@@ -49,7 +49,7 @@ void arrive(Warp *w, const BasicBlock *b, u32 frame) {
       u32 threads = group == live_lanes(w) ? LANES : (u32)__builtin_popcount(group);
       w->cta->arrived[id[first]] += threads;
       w->cta->passes++;
-      announce_barrier_arrived(w, id[first], group);
+      announce_barrier_arrived(w, b->pc, id[first], group, want);
       make_runnable(w, frame, b->next, group);
       continue;
     }

@@ -89,9 +89,9 @@
   EVENT(mbarrier_tested, w->worker, (Warp *w, const Insn *i, const u32 *offset), (w, i, offset))   \
   EVENT(mbarrier_completed, w->worker, (Warp *w, u32 offset), (w, offset))                         \
   EVENT(mbarrier_passed, w->worker, (Warp *w, const Insn *i, u32 lane, u32 offset), (w, i, lane, offset)) \
-  /* Barriers: bar.arrive by some lanes; all expected threads wait, and are released next          \
-   * (`full`: all threads of the block wait); no warp can go on. */                                \
-  EVENT(barrier_arrived, w->worker, (Warp *w, u32 id, u32 mask), (w, id, mask))                    \
+  /* Barriers: bar.arrive by some lanes, which name a count; all expected threads wait, and are    \
+   * released next (`full`: all threads of the block wait); no warp can go on. */                  \
+  EVENT(barrier_arrived, w->worker, (Warp *w, u32 pc, u32 id, u32 mask, u32 count), (w, pc, id, mask, count)) \
   EVENT(barrier_completed, c->worker, (Cta *c, u32 id, bool full), (c, id, full))                  \
   EVENT(deadlock, c->worker, (Cta *c), (c))                                                        \
   /* Within a warp: bar.warp.sync; lanes of a member mask that have exited; lanes outside their    \

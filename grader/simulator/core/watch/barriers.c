@@ -8,14 +8,29 @@
 
 /* By warp: the barrier that each lane last left, as its pc + 1; `all` where it is the same one. */
 typedef struct { u32 all, lane[LANES]; } Passed;
-static Passed *passed_of(const Cta *c) { return c->state[barriers_slot]; }
+
+/* In the flags of BARRIER_COUNT; 2 is that of mbarriers.c. */
+enum { OTHER_COUNT = 1, ARRIVES = 4 };
+
+/* The first thread of those that came to a barrier with a count, which is 0 if none came. */
+typedef struct { u32 pc, thread, count; } Use;
+
+/* By barrier, those that came by bar.arrive: since it completed last, and with another count than those; with a
+ * count with which no thread has waited yet. The counts with which threads waited, a bit for each number of
+ * warps; the last of these threads. */
+typedef struct { Use here, other, unmet, wait; u32 waited; } Arrivals;
+
+typedef struct { Arrivals at[MAX_BARRIERS]; Passed passed[]; } Barriers;
+static Barriers *barriers_of(const Cta *c) { return c->state[barriers_slot]; }
+static Passed *passed_of(const Cta *c) { return barriers_of(c)->passed; }
+static size_t bytes_of(const Cta *c) { return sizeof(Barriers) + c->warps * sizeof(Passed); }
 
 static void make(Cta *c) {
-  c->state[barriers_slot] = calloc(c->warps, sizeof(Passed));
-  if (!passed_of(c)) out_of_memory(c->worker);
+  c->state[barriers_slot] = calloc(1, bytes_of(c));
+  if (!barriers_of(c)) out_of_memory(c->worker);
 }
-static void reset(Cta *c) { memset(passed_of(c), 0, c->warps * sizeof(Passed)); }
-static void discard(Cta *c) { free(passed_of(c)); }
+static void reset(Cta *c) { memset(barriers_of(c), 0, bytes_of(c)); }
+static void discard(Cta *c) { free(barriers_of(c)); }
 
 /* Where threads wait: the first wait, and the first one elsewhere, NULL if there is none; whether one of
  * them names a count, or is CUDA's own. */
@@ -81,6 +96,51 @@ static void note_passed(Cta *c, u32 id) {
   }
 }
 
+/* The count of a barrier that names none is that of all warps. */
+static u32 count_of(const Cta *c, u32 named) { return named ? named : (c->nthreads + LANES - 1) / LANES * LANES; }
+static u32 bit_of(u32 count) { return 1u << ((count - 1) / LANES & 31); }
+
+static void note_arrival(Warp *w, u32 pc, u32 id, u32 mask, u32 count) {
+  Arrivals *a = &barriers_of(w->cta)->at[id];
+  Use use = {pc, thread_of(w, first_lane(mask)), count_of(w->cta, count)};
+  if (!a->here.count) a->here = use;
+  else if (!a->other.count && a->here.count != use.count) a->other = use;
+  if (!a->unmet.count && !(a->waited & bit_of(use.count))) a->unmet = use;
+}
+
+static void report_counts(Cta *c, Use wait, Use arrival) {
+  report(c->worker, (Report){.kind = BARRIER_COUNT, .pc = wait.pc, .pc2 = arrival.pc, .block = c->number,
+                             .block2 = c->number, .thread = wait.thread, .thread2 = arrival.thread, .count = 1,
+                             .size = wait.count, .flags = OTHER_COUNT | ARRIVES, .extra = arrival.count});
+}
+
+/* Whether threads have arrived for those that wait with a count, and named another one. */
+static bool check_arrivals(Cta *c, u32 id, Use wait) {
+  Arrivals *a = &barriers_of(c)->at[id];
+  Use odd = a->here.count == wait.count ? a->other : a->here;
+  if (!odd.count) return false;
+  report_counts(c, wait, odd);
+  a->unmet.count = 0;
+  return true;
+}
+
+static void note_completed(Cta *c, u32 id, Use wait) {
+  Arrivals *a = &barriers_of(c)->at[id];
+  a->here.count = a->other.count = 0;
+  if (a->unmet.count == wait.count) a->unmet.count = 0;
+  a->waited |= bit_of(wait.count);
+  a->wait = wait;
+}
+
+/* Threads that arrive with a count with which none waits: which those that wait with another count meet is a
+ * question of the order, also where none arrived before they went on. */
+static void check_unmet(Cta *c) {
+  for (u32 id = 0; id < MAX_BARRIERS; id++) {
+    const Arrivals *a = &barriers_of(c)->at[id];
+    if (a->unmet.count && a->wait.count) report_counts(c, a->wait, a->unmet);
+  }
+}
+
 /* Threads that name different counts, or more of them than the count. A count of one warp completes with
  * each warp. `extra`: the threads that arrived. */
 static void check_counts(Cta *c, u32 id, const Wait *first) {
@@ -96,11 +156,10 @@ static void check_counts(Cta *c, u32 id, const Wait *first) {
     }
     threads += here && here == live ? LANES : (u32)__builtin_popcount(here);
   }
-  u32 all = (c->nthreads + LANES - 1) / LANES * LANES, want = first->want ? first->want : all;
-  u32 second = other ? (other->want ? other->want : all) : want;
+  u32 want = count_of(c, first->want), second = other ? count_of(c, other->want) : want;
   if (second == want && (!first->want || threads <= want || want == LANES)) return;
   report(c->worker, (Report){.kind = BARRIER_COUNT, .pc = first->pc, .pc2 = other ? other->pc : first->pc,
-                             .block = c->number, .count = 1, .size = want, .flags = other != NULL,
+                             .block = c->number, .count = 1, .size = want, .flags = other ? OTHER_COUNT : 0,
                              .extra = other ? second : threads});
 }
 
@@ -128,14 +187,16 @@ static void check_aligned(Cta *c, u32 id) {
 static void check_completed(Cta *c, u32 id, bool full) {
   (void)full;
   Places p = places_at(c, id);
+  Use wait = {p.first->pc, p.thread, count_of(c, p.first->want)};
   u32 alive = 0;
-  if (p.counted) check_counts(c, id, p.first);
+  if (!check_arrivals(c, id, wait) && p.counted) check_counts(c, id, p.first);
   bool apart = !p.first->want && p.other && p.of_block && p.first->kind & BAR_ALIGNED;
   if (p.counted || (p.other && !apart)) check_aligned(c, id);
   for (u32 k = 0; k < c->warps; k++) alive += (u32)__builtin_popcount(live_lanes(&c->warp[k]));
   if (apart) report_divergence(c, DIVERGENCE, p);
   if (!p.first->want && alive < c->nthreads) report_early_exit(c, p.first->pc);
   note_passed(c, id);
+  note_completed(c, id, wait);
 }
 
 static void report_deadlock(Cta *c) {
@@ -143,6 +204,8 @@ static void report_deadlock(Cta *c) {
   for (u32 k = 0; k < c->warps; k++)
     for (u32 n = 0; n < c->warp[k].waits; n++) {
       const Wait *x = &c->warp[k].wait[n];
+      Use wait = {x->pc, first_thread(&c->warp[k], x), count_of(c, x->want)};
+      if (!x->membership) check_arrivals(c, x->id, wait);
       if (!p.first) {
         p.first = x;
         p.thread = p.other_thread = first_thread(&c->warp[k], x);
@@ -192,7 +255,7 @@ static void report_misuse(Warp *w, u32 pc, u32 lane, u32 why, u32 value) {
 }
 
 const Watcher barriers_watcher = {
-    .blocks = FULL_BLOCKS, .block_created = make, .block_started = reset, .block_destroyed = discard,
-    .barrier_completed = check_completed, .deadlock = report_deadlock, .warp_stuck = report_stuck,
+    .blocks = FULL_BLOCKS, .block_created = make, .block_started = reset, .block_ended = check_unmet,
+    .block_destroyed = discard, .barrier_arrived = note_arrival, .barrier_completed = check_completed, .deadlock = report_deadlock, .warp_stuck = report_stuck,
     .lane_missing = report_lane_missing, .misused = report_misuse,
     .members_exited = report_members_exited, .outside_mask = report_outside_mask};

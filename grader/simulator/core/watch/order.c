@@ -231,7 +231,8 @@ static void sync_warp(Warp *w, u32 mask) {
 }
 
 /* bar.arrive releases what came before it and acquires nothing. */
-static void arrive_at_barrier(Warp *w, u32 id, u32 mask) {
+static void arrive_at_barrier(Warp *w, u32 pc, u32 id, u32 mask, u32 count) {
+  (void)pc, (void)count;
   Gathered *g = &order_of(w->cta)->gathered[id];
   gather(w, g, mask);
   gather_own(w, g, mask);

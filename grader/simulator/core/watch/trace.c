@@ -67,7 +67,10 @@ static void add_events(Warp *w, u32 mask, u32 event, u64 at, u32 detail) {
 
 static void add_fence(Warp *w, u32 flag) { add_events(w, w->mask, FENCE, 0, flag); }
 static void add_warp_sync(Warp *w, u32 mask) { add_events(w, mask, WARP_SYNC, w->launch->traced, 0); }
-static void add_arrival(Warp *w, u32 id, u32 mask) { add_events(w, mask, BARRIER_ARRIVED, id, 0); }
+static void add_arrival(Warp *w, u32 pc, u32 id, u32 mask, u32 count) {
+  (void)pc, (void)count;
+  add_events(w, mask, BARRIER_ARRIVED, id, 0);
+}
 
 static void add_mbarrier(Warp *w, const Insn *i, const u32 *offset) {
   Region shared = {.space = SHARED};
