@@ -18,7 +18,9 @@ and, in any place, `// global NAME DTYPE = EXPRESSION` for a `__constant__` or `
 variable, `// prints TEXT` for what printf leaves (an escape \\n ends a line), and
 `// finds KIND SEVERITY TEXT` for a finding whose message has that text: a case with one of these
 needs no output; and behind a line of the kernel `// <- KIND`: a finding must be at one of the
-lines that are marked so, and none may be of another kind.
+lines that are marked so, and none may be of another kind. `// hints TEXT`: the first finding is at
+such a line, and its hint has that text; `N<` in it stands for the number of the line that ends in
+`// <N`.
 
 Expressions are NumPy's, with `np`, `rng` (seeded) and the arrays above by name; a case is one
 file's kernel, and a file may have any number of them.
@@ -35,6 +37,7 @@ from typing import Any
 
 import numpy as np
 
+from grader.checks.causes import sort_findings
 from grader.compile.program import Program
 from grader.launch import Argument, Array, Launch, Scalar, Texture, Trace
 from grader.simulator.simulate import simulate
@@ -44,8 +47,9 @@ from tests.trusted import compiled_here
 _CASE = re.compile(r"^// kernel (\w+) (.*)$")
 _LINE = re.compile(r"^// (in|out|inout|value|global) (\w+) (\w+) = (.*)$")
 _OBJECT = re.compile(r"^// (texture|surface) (\w+) (\w+)((?: [\w,]+)*?)(?: = (.*))?$")
-_SAYS = re.compile(r"^// (prints|finds) (.*)$")
-_MARK = re.compile(r"  // <- ([\w-]+)$")
+_SAYS = re.compile(r"^// (prints|finds|hints) (.*)$")
+_MARK = re.compile(r"  // (?:<(\w) )?<- ([\w-]+)$")
+_NAMED = re.compile(r"  // <(\w)(?: <-.*)?$")
 
 
 @dataclass
@@ -61,6 +65,8 @@ class Case:
     expected: dict[int, Any] = field(default_factory=dict)
     prints: list[str] = field(default_factory=list)
     finds: list[str] = field(default_factory=list)
+    hints: list[str] = field(default_factory=list)
+    lines: dict[str, int] = field(default_factory=dict)
     marks: set[tuple[str, int]] = field(default_factory=set)
     hidden: dict[str, Array] = field(default_factory=dict)
     arrays: dict[str, str] = field(default_factory=dict)
@@ -161,6 +167,12 @@ class Case:
         if self.marks:
             assert any((f.kind, f.line) in self.marks for f in worse), f"{self.marks}: {worse}"
             assert {f.kind for f in worse} <= {kind for kind, _ in self.marks}, worse
+        if self.hints:
+            first = sort_findings(worse)[0]
+            assert (first.kind, first.line) in self.marks, first
+        for text in self.hints:
+            words = re.sub(r"\b(\w)<", lambda m: str(self.lines[m[1]]), text)
+            assert words in first.hint, f"{words}: not in {first.hint}"
         wrong = bool(self.finds or self.marks)
         assert bool(worse) == wrong, worse
         if self.prints:
@@ -204,7 +216,9 @@ def cases(path: Path) -> Iterator[Case]:
     case: Case | None = None
     for number, line in enumerate(path.read_text().splitlines(), 1):
         if case is not None and (mark := _MARK.search(line)):
-            case.marks.add((mark[1], number))
+            case.marks.add((mark[2], number))
+        if case is not None and (named := _NAMED.search(line)):
+            case.lines[named[1]] = number
         if head := _CASE.match(line):
             if case is not None:
                 yield case

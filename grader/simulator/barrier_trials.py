@@ -8,13 +8,10 @@ there: no hint names a place that was tried and left the race.
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterator, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from grader.simulator.core import bindings as c
-from grader.simulator.core.bindings import core
 from grader.simulator.core.run import Machine, Raw
-from grader.simulator.decode.module import decode
 from grader.simulator.diagnose.barriers import BARRIER_KINDS
 from grader.simulator.diagnose.kernel_code import source_lines
 from grader.simulator.diagnose.places import Gap
@@ -26,8 +23,9 @@ from grader.simulator.diagnose.races import (
     WITHIN_WARP,
     Report,
 )
+from grader.simulator.edited_code import machine_with, with_barrier
 from grader.simulator.ptx.call_copies import original_name
-from grader.simulator.ptx.model import Function, Instruction, Location, Module, root_lines
+from grader.simulator.ptx.model import Function, Module, root_lines
 from grader.simulator.schedules import ABREAST
 
 if TYPE_CHECKING:
@@ -83,7 +81,7 @@ class BarrierTrials:
         function, place = found
         self.left -= 1
         kernel = self.machine.image.functions[0].name
-        machine = _machine_with(with_barrier(function, place, warp=warp), self.module, kernel)
+        machine = machine_with(self.module, kernel, with_barrier(function, place, warp=warp))
         raw, at = self.run(machine), source_lines(machine.image)
 
         def races(x: Any) -> bool:
@@ -187,7 +185,7 @@ class SignalTrials:
         if found is None:
             return None
         kernel, left = self.code.image.functions[0].name, set[frozenset[int]]()
-        machine = _machine_with(with_barrier(*found, warp=False), self.module, kernel)
+        machine = machine_with(self.module, kernel, with_barrier(*found, warp=False))
         lines = source_lines(machine.image)
         for order in (0, ABREAST):
             raw = self.run(machine, order)
@@ -225,25 +223,3 @@ def _place(function: Function, gap: Gap) -> int | None:
     first = min(before, gap.first, gap.then)
     found = [k for k, line in enumerate(lines) if first <= line <= behind]
     return found[-1] + 1 if found and found[-1] + 1 < len(lines) else None
-
-
-def _machine_with(changed: Function, module: Module, kernel: str) -> Machine:
-    """A kernel's debug code with another function in the place of the one of its name."""
-    module = replace(module, functions={**module.functions, changed.name: changed})
-    return Machine(module, decode(module, kernel, core().known, definedness=True))
-
-
-def with_barrier(function: Function, place: int, *, warp: bool) -> Function:
-    """A function with a barrier before an instruction, which jumps to that one reach, too.
-
-    Args:
-        function: the function.
-        place: the instruction's index.
-        warp: whether it is a barrier of the warp.
-    """
-    op, operand = ("bar.warp.sync", "0xffffffff") if warp else ("bar.sync", "0")
-    line = function.body[place].location
-    new = Instruction(op, [operand], None, Location(line.file, line.line))
-    body = [replace(i) for i in function.body]  # decoding changes instructions
-    labels = {name: at + (at > place) for name, at in function.labels.items()}
-    return replace(function, body=[*body[:place], new, *body[place:]], labels=labels)

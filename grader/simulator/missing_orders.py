@@ -2,18 +2,22 @@
 
 A race of threads that signal each other does not show which side is wrong. Runs in which strong
 loads acquire, or strong stores release, do: where such a run has the race no more, nor one in which
-all warps run abreast, that is what is missing, and no hint says what was not tried.
+all warps run abreast, that is what is missing, and no hint says what was not tried. Tried before
+are fences of the device for those of a block, one by one, and atomics for plain accesses to what
+threads wait for.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
 from copy import copy
+from dataclasses import replace
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 from grader.simulator.core import bindings as c
 from grader.simulator.core.run import Machine, Raw
-from grader.simulator.decode.dataflow import targets
+from grader.simulator.decode.dataflow import sources, targets
 from grader.simulator.decode.memory import (
     ACQUIRE,
     HAS_ACQUIRES,
@@ -23,7 +27,7 @@ from grader.simulator.decode.memory import (
     is_strong,
     scope_of,
 )
-from grader.simulator.diagnose.consequences import Flow
+from grader.simulator.diagnose.consequences import is_load
 from grader.simulator.diagnose.race_messages import Missing, Pair
 from grader.simulator.diagnose.races import (
     BLOCK_SCOPE,
@@ -32,8 +36,13 @@ from grader.simulator.diagnose.races import (
     NO_PROXY_FENCE,
     SAME_INSTRUCTION,
     STALE_CACHE,
+    UNWAITED,
 )
+from grader.simulator.edited_code import strong, with_ops
 from grader.simulator.schedules import ABREAST
+
+if TYPE_CHECKING:
+    from grader.simulator.diagnose.kernel_code import KernelCode
 
 MOST_STEPS = 1 << 19
 """The warp instructions of a run that is repeated."""
@@ -52,13 +61,13 @@ class OrderTrials:
 
     Args:
         machine: the kernel.
-        flow: where its values go.
-        lines: by program counter, the line of the source.
+        code: what is read of its code.
         run: runs a machine in the order of the races, or in another one.
     """
 
-    def __init__(self, machine: Machine, flow: Flow, lines: Sequence[int], run: Run) -> None:
-        self.machine, self.flow, self.lines, self.run = machine, flow, lines, run
+    def __init__(self, machine: Machine, code: KernelCode, run: Run) -> None:
+        self.machine, self.code, self.run = machine, code, run
+        self.flow, self.lines = code.flow, code.line_of
         self.pairs = set[Pair]()
 
     def missing(self, raw: Raw) -> dict[Pair, Missing]:
@@ -66,9 +75,14 @@ class OrderTrials:
         pairs = self.pairs = _races(raw)
         if not pairs or raw.steps > MOST_STEPS:
             return {}
+        found = self._narrow(raw) or self._narrow_fences(pairs) or self._plain(raw)
+        return found or self._fences(pairs)
+
+    def _fences(self, pairs: set[Pair]) -> dict[Pair, Missing]:
+        """The races that end where waits acquire, or signals release."""
         waits, signals = self.waits_and_signals(pairs)
         deciding = [pc for pc in waits if self._decides(pc)]
-        found = self._narrow(raw) or self._unordered(pairs, deciding, signals)
+        found = self._unordered(pairs, deciding, signals)
         return found or self._unordered(pairs, [*filter(self._is_kept, waits)], signals)
 
     def _narrow(self, raw: Raw) -> dict[Pair, Missing]:
@@ -76,17 +90,87 @@ class OrderTrials:
         scoped = _races(raw, BLOCK_SCOPE)
         if not scoped:
             return {}
-        insns = self.machine.arrays.insns.copy()
-        rows = [row for pc in self._strong(*_HEADS) for row in self._rows[pc]]
-        insns["flag"][rows] &= 0xFF ^ SCOPE_CTA
-        wide = self.run(copy(self.machine.with_code(insns, self.machine.arrays.blocks)), 0)
+        wide = self.run(self._widened(self._strong(*_HEADS)), 0)
         left = {frozenset(pair) for pair in _races(wide)} if wide.ended else set()
         ops = self.machine.image.ops
         own = (pc for pair in scoped for pc in pair if scope_of(ops[pc].split(".")))
         line = min((self.lines[pc] for pc in own), default=0)
         known = bool(line and wide.ended)
         ended = (pair for pair in self.pairs if known and frozenset(pair) not in left)
-        return {pair: Missing(widens=line) for pair in ended}
+        return {pair: Missing(widens=(line,)) for pair in ended}
+
+    def _narrow_fences(self, pairs: set[Pair]) -> dict[Pair, Missing]:
+        """The races that end where fences of the block are of the device: one, or all of them."""
+        ops = self.machine.image.ops
+        fences = [pc for pc in self._strong("fence", "membar") if scope_of(ops[pc].split("."))]
+        lines = sorted({self.lines[pc] for pc in fences})
+        tried: list[tuple[int, ...]] = [(line,) for line in lines[:MOST_LINES]]
+        tried += [tuple(lines)] if 1 < len(lines) <= MOST_LINES else []
+        out: dict[Pair, Missing] = {}
+        for own in tried:
+            if pairs <= out.keys():
+                break
+            machine = self._widened([pc for pc in fences if self.lines[pc] in own])
+            remain = self._remaining(machine)
+            ended = (p for p in pairs - out.keys() if frozenset(p) not in remain)
+            out |= {pair: Missing(widens=own, fences=True) for pair in ended}
+        return out
+
+    def _widened(self, pcs: Iterable[int]) -> Machine:
+        """The machine with the device's scope at some accesses and fences."""
+        insns = self.machine.arrays.insns.copy()
+        rows = [row for pc in pcs for row in self._rows[pc]]
+        insns["flag"][rows] &= 0xFF ^ SCOPE_CTA
+        return copy(self.machine.with_code(insns, self.machine.arrays.blocks))
+
+    def _remaining(self, machine: Machine, *, strong: bool = False) -> set[frozenset[int]]:
+        """The races of a machine in this order or where warps run abreast.
+
+        All of them where a run does not end: that shows nothing.
+
+        Args:
+            machine: the machine.
+            strong: whether those of two strong accesses do not count.
+        """
+        remain = set[frozenset[int]]()
+        for order in (0, ABREAST):
+            raw = self.run(machine, order)
+            if not raw.ended:
+                return set(map(frozenset, self.pairs))
+            kept = (raw.reports["flags"] & UNWAITED == 0) | (not strong)
+            remain |= set(map(frozenset, _races(replace(raw, reports=raw.reports[kept]))))
+            if order == 0 and remain.issuperset(map(frozenset, self.pairs)):
+                break
+        return remain
+
+    def _plain(self, raw: Raw) -> dict[Pair, Missing]:
+        """The races that end where plain accesses to what threads wait for are atomic."""
+        signals = plain_signals(self.machine, self.code, self.pairs)
+        found = (self._with_atomics(own, raw) for own in signals[:MOST_LINES])
+        return next((out for out in found if out), {})
+
+    def _with_atomics(self, own: frozenset[int], raw: Raw) -> dict[Pair, Missing]:
+        """The races that end where some plain accesses are atomic; fences may be missing, too."""
+        ops, reported = self.machine.image.ops, [*raw.reports["kind"], c.OLD_VALUE]
+        changed = with_ops(self.machine, {pc: strong(ops[pc]) for pc in own})
+        after = self.run(changed, 0) if changed else raw
+        left = _races(after)
+        if changed is None or not after.ended or any(own & {*pair} for pair in left):
+            return {}
+        if not set(map(int, after.reports["kind"])).issubset(map(int, reported)):
+            return {}
+        reads, writes = (
+            min((self.lines[pc] for pc in own if ops[pc].startswith(head)), default=0)
+            for head in ("ld", "st")
+        )
+        plain = Missing(reads=reads, writes=writes)
+        remain = self._remaining(changed, strong=True)
+        out = {pair: plain for pair in self.pairs if frozenset(pair) not in remain}
+        found = OrderTrials(changed, self.code, self.run).missing(after) if left else {}
+        for pair, one in found.items():
+            both = one if one.reads or one.writes else replace(one, reads=reads, writes=writes)
+            out |= {p: both for p in self.pairs if {*p} == {*pair}}
+        return out if any(own & {*pair} for pair in out) else {}
 
     def _unordered(
         self, pairs: set[Pair], waits: Sequence[int], signals: Sequence[int]
@@ -124,11 +208,7 @@ class OrderTrials:
         What some threads have done early in one order may order others by chance.
         """
         chosen = self._at(one.acquires, waits), self._at(one.releases, signals)
-        remain = self._left(*chosen)
-        if remain != self.pairs:
-            abreast = self.run(self._ordering(*chosen), ABREAST)
-            remain = remain | (_races(abreast) if abreast.ended else set())
-        return set(map(frozenset, remain))
+        return self._remaining(self._ordering(*chosen))
 
     def _at(self, line: int, pcs: Sequence[int]) -> list[int]:
         return [pc for pc in pcs if self.lines[pc] == line]
@@ -180,9 +260,7 @@ class OrderTrials:
         """
         if self.machine.image.instructions[pc].via:
             return True
-        owner, i = self.machine.image.owner[pc], self.machine.image.instructions[pc]
-        values = self.flow.after((owner, name, True) for name in targets(i))
-        return bool(self.flow.controlled(values))
+        return bool(self.flow.controlled(self.flow.loaded(pc)))
 
     def _is_kept(self, pc: int) -> bool:
         """Whether what an instruction reads goes to memory, where it is not followed.
@@ -225,3 +303,78 @@ def _races(raw: Raw, flags: int = 0) -> set[Pair]:
     races = raw.reports[raw.reports["kind"] == c.RACE]
     rows = races[races["flags"] & _OTHER == flags]
     return {(int(r["pc"]), int(r["pc2"])) for r in rows}
+
+
+def plain_signals(
+    machine: Machine, code: KernelCode, pairs: Iterable[Pair]
+) -> list[frozenset[int]]:
+    """The plain accesses to each variable that threads wait for, or take as a lock.
+
+    Args:
+        machine: the kernel.
+        code: what is read of its code.
+        pairs: the races of a run.
+    """
+    groups = list[set[int]]()
+    for pair in pairs:
+        near = [group for group in groups if not group.isdisjoint(pair)]
+        groups = [group for group in groups if group not in near] + [set(pair).union(*near)]
+    found = (_plain_of(machine, code, group) for group in groups)
+    return sorted((own for own in found if own), key=min)
+
+
+def _plain_of(machine: Machine, code: KernelCode, group: Collection[int]) -> frozenset[int]:
+    """The plain accesses of those to one variable; none unless threads wait for it."""
+    image, order = machine.image, code.order
+    plain = {pc for pc in group if _is_plain(image.ops[pc])}
+    stores = {pc for pc in plain if image.ops[pc].startswith("st")}
+    values = {pc: code.flow.loaded(pc) for pc in group if is_load(image.instructions[pc])}
+    waits = [
+        pc
+        for pc, own in values.items()
+        if order.follows(pc, pc) and code.flow.values.blocks.get(pc) in code.flow.controlled(own)
+    ]
+    spins = [pc for pc in waits if pc in plain]
+    swaps = [pc for pc in group if {"cas", "exch"} & {*image.ops[pc].split(".")}]
+    known = spins or (stores and (waits or swaps))
+    if not known and not (stores and _is_checked_twice(code, plain - stores, stores)):
+        return frozenset()
+    own = [v for pc in plain - stores for v in values[pc]]
+    kept = {(owner, name) for owner, name, _ in own}
+    used = {
+        (image.owner[pc], name)
+        for pc in (*stores, *swaps)
+        for name in sources(image.instructions[pc])
+        if not any(name in x for x in image.instructions[pc].operands if x.startswith("["))
+    }
+    return frozenset(plain) if kept.isdisjoint(used) else frozenset()
+
+
+def _is_checked_twice(code: KernelCode, loads: Iterable[int], stores: Collection[int]) -> bool:
+    """Whether stores depend on a load before a lock is taken, and on another one behind it."""
+    image, order, blocks = code.image, code.order, code.flow.values.blocks
+
+    def decides(pc: int) -> bool:
+        decided = code.flow.controlled(code.flow.loaded(pc))
+        return any(blocks.get(store) in decided for store in stores)
+
+    locks = [
+        pc
+        for pc, op in enumerate(image.ops)
+        if {"cas", "exch"} & {*op.split(".")} and order.follows(pc, pc)
+    ]
+    first = [(pc, lock) for pc in loads for lock in locks if order.follows(pc, lock)]
+    first = [(pc, lock) for pc, lock in first if decides(pc)]
+    return any(
+        other != pc and _is_plain(op) and op.startswith("ld") and decides(other)
+        for pc, lock in first[:1]
+        for other, op in enumerate(image.ops)
+        if order.follows(lock, other) and not order.follows(other, lock)
+    )
+
+
+def _is_plain(op: str) -> bool:
+    """Whether an access may be made strong: a plain one of one element of memory."""
+    head, *parts = op.split(".")
+    other = {"param", "local", "const", "nc", "v2", "v4", "f16x2"}
+    return head in ("ld", "st") and not is_strong(op) and other.isdisjoint(parts)

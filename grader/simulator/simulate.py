@@ -264,7 +264,7 @@ class _Simulation:
             return machine.run(self.launch, seconds, count=False)
 
         code = explainer.code
-        trials = OrderTrials(variant.machine, code.flow, code.line_of, run)
+        trials = OrderTrials(variant.machine, code, run)
         found = trials.missing(raw)
         if limits.schedule:
             return found

@@ -119,6 +119,11 @@ class Flow:
             self._addressed[pc] = frozenset((owner, x) for x in addressed(self.image, pc))
         return self._addressed[pc]
 
+    def loaded(self, pc: int) -> set[Value]:
+        """The values that are computed from what an instruction reads."""
+        owner = self.image.owner[pc]
+        return self.after((owner, name, True) for name in targets(self.image.instructions[pc]))
+
     def _next(self, pc: int, value: Value) -> Iterator[Value]:
         """What an instruction makes of a value that it reads."""
         i, (owner, name, inner) = self.image.instructions[pc], value

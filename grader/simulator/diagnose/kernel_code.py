@@ -158,7 +158,7 @@ class KernelCode:
         """The updates in two steps."""
         from grader.simulator.diagnose.two_steps import TwoSteps
 
-        return TwoSteps(self.flow, self.lines)
+        return TwoSteps(self.flow, self.lines, self.variables.tree)
 
     @cached_property
     def locals(self) -> LocalVariables:

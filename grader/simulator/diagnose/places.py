@@ -27,7 +27,7 @@ _VARYING = re.compile(
 _WAITS = re.compile(
     r"\b(?:while|do)\b|\bfor\s*\(\s*;|\w*wait\w*\s*\(|__sync\w+|\bsync\s*\(|\bbar\."
 )
-_LOOPS = ("for_statement", "while_statement", "do_statement")
+LOOPS = ("for_statement", "while_statement", "do_statement")
 _FUNCTIONS = ("function_definition", "lambda_expression")
 _NAMED_BARRIER = "a named barrier (bar.sync) of all threads that read or write it"
 """The fix where only some threads of a block arrive: __syncthreads() would wait forever."""
@@ -109,7 +109,7 @@ class Branches:
         gap = replace(gap, head=back and not gap.both and _is_in_the_condition(a, b))
         if gap.named:
             return gap
-        loops = [node for node, _ in _upward(pairs[0][0]) if node.kind in _LOOPS]
+        loops = [node for node, _ in _upward(pairs[0][0]) if node.kind in LOOPS]
         if library and gap.first == gap.then and not loops:
             return replace(gap, kind="library", line=gap.first)
         for a, b in pairs:
@@ -177,7 +177,7 @@ class Branches:
 
     def _chooses(self, node: Node, child: Node) -> bool:
         """Whether only some threads enter a part of a branch or a loop."""
-        if node.kind not in (*_LOOPS, "if_statement", "switch_statement"):
+        if node.kind not in (*LOOPS, "if_statement", "switch_statement"):
             return False
         condition = node.part("condition")
         return condition is not None and child.index != condition.index and self._varies(condition)
@@ -247,7 +247,7 @@ def _statements(first: Node, then: Node, name: str | None = None) -> tuple[int, 
     above = {node.index for node in first.ancestors}
     around = [node for node in then.ancestors if node.index in above]
     if name is not None:
-        around = [n for n, up in pairwise(around) if up.kind in _LOOPS and _part(n) == "body"]
+        around = [n for n, up in pairwise(around) if up.kind in LOOPS and _part(n) == "body"]
     if not around or around[0].kind != "compound_statement":
         return 0, 0, -1
     block = around[0].index
@@ -263,7 +263,7 @@ def _statements(first: Node, then: Node, name: str | None = None) -> tuple[int, 
 
 def _is_in_the_condition(node: Node, other: Node) -> bool:
     """Whether a node is in the condition of the innermost loop whose body has another one."""
-    loop = next((up for up, child in _upward(other) if up.kind in _LOOPS), None)
+    loop = next((up for up, child in _upward(other) if up.kind in LOOPS), None)
     condition = loop and loop.part("condition")
     return condition is not None and any(
         above.index == condition.index for above in (node, *node.ancestors)
@@ -285,7 +285,7 @@ def _part(node: Node) -> str | None:
 
 
 def _kind(node: Node) -> Kind:
-    return "loop" if node.kind in _LOOPS else "branch"
+    return "loop" if node.kind in LOOPS else "branch"
 
 
 def joined_gaps(gaps: Iterable[Gap]) -> dict[Gap, Gap]:

@@ -206,6 +206,7 @@ _LIBRARY = re.compile(
     r"clear|test|wait)\s*\("
 )
 """An operation of libcu++, which takes a memory order."""
+_LOOP = re.compile(r"\b(?:while|for|do)\b")
 
 
 @dataclass(frozen=True)
@@ -232,14 +233,20 @@ class Missing:
     Attributes:
         acquires: the line of a wait that has to acquire; 0 for none.
         releases: the line of a signal that has to release; 0 for none.
-        widens: the line of an access that has to be of the device's scope, not the block's; 0 for
-            none. The race follows from that of this access.
+        widens: the lines of accesses or fences that have to be of the device's scope, not the
+            block's. The race follows from that of an access.
+        fences: whether these are fences.
+        reads, writes: the line of a plain read, and of a plain write, of what threads wait for,
+            that have to be atomic; 0 for none.
         meeting: where all threads of a block have to meet for a signal or wait.
     """
 
     acquires: int = 0
     releases: int = 0
-    widens: int = 0
+    widens: tuple[int, ...] = ()
+    fences: bool = False
+    reads: int = 0
+    writes: int = 0
     meeting: Meeting | None = None
 
 
@@ -259,15 +266,12 @@ def order_hint(r: Report, missing: Missing, text: Callable[[int], str]) -> str:
         missing: what was tried with success.
         text: the text of a line of the source.
     """
-    if line := missing.widens:
-        return (
-            f"Line {line} orders the threads of one block, and other blocks access this. "
-            f"{_wider(text(line))} there, and this race ends too."
-        )
+    if missing.widens:
+        return _wider_hint(missing, text)
     if missing.meeting is not None:
         return _meeting_hint(r, missing.meeting)
     fence = "__threadfence()" if r.has(ACROSS_BLOCKS) else "__threadfence_block()"
-    says, fixes = list[str](), list[str]()
+    says, fixes = _plain_accesses(missing, text)
     if line := missing.acquires:
         says.append(
             f"Line {line} waits for another thread without acquire: line {r.line} may take effect "
@@ -282,6 +286,35 @@ def order_hint(r: Report, missing: Missing, text: Callable[[int], str]) -> str:
         fixes.append(_order_fix(text(line), "release", f"{fence} before line {line}", line))
     fix = ", and ".join(fixes)
     return f"{' '.join(says)} {fix[:1].upper()}{fix[1:]}. A run with that does not have this race."
+
+
+def _plain_accesses(missing: Missing, text: Callable[[int], str]) -> tuple[list[str], list[str]]:
+    """What is wrong with the plain accesses to what threads wait for, and the fixes."""
+    says, fixes = list[str](), list[str]()
+    if line := missing.writes:
+        says.append(f"Line {line} writes plainly what other threads read or update meanwhile.")
+        fixes.append(f"write it in line {line} by an atomic such as atomicExch")
+    if line := missing.reads:
+        loop = _LOOP.search(text(line))
+        how = "waits for another thread by" if loop else "tests a value of other threads by"
+        why = ", which the compiler may do only once, before the loop" * bool(loop)
+        says.append(f"Line {line} {how} a plain read{why}.")
+        fixes.append(f"read it in line {line} by atomicAdd of 0, or through a pointer to volatile")
+    return says, fixes
+
+
+def _wider_hint(missing: Missing, text: Callable[[int], str]) -> str:
+    """The fix of a race that ends where accesses or fences have the device's scope."""
+    *before, last = map(str, missing.widens)
+    lines = f"Lines {', '.join(before)} and {last} order" if before else f"Line {last} orders"
+    what = f"{lines} the threads of one block, and other blocks access this."
+    if not missing.fences:
+        return f"{what} {_wider(text(missing.widens[0]))} there, and this race ends too."
+    own = text(missing.widens[0])
+    fix = "Use the scope `.gpu`" if ".cta" in own else "Call __threadfence()"
+    fix = "Use `cuda::thread_scope_device`" if "thread_scope" in own else fix
+    instead = ", not __threadfence_block()" * ("_block" in own)
+    return f"{what} {fix} there{instead}. A run with that does not have this race."
 
 
 def _meeting_hint(r: Report, m: Meeting) -> str:
@@ -303,12 +336,16 @@ def _meeting_hint(r: Report, m: Meeting) -> str:
 def by_scope(reports: Sequence[Report], missing: Mapping[Pair, Missing]) -> list[bool]:
     """By report, whether it is a race that follows from an access of a block's scope.
 
-    Of the races of such accesses to one object, all but the first do.
+    Of the races of such accesses to one object, all but the first do. A race also follows where
+    another variable has to be accessed by atomics.
     """
     out, known = list[bool](), set[str]()
     for r in reports:
         found = missing.get((r.pc, r.pc2))
-        out.append(bool(found and found.widens) or (r.has(BLOCK_SCOPE) and r.target.name in known))
+        widens = bool(found and found.widens and not found.fences)
+        lines = {found.reads, found.writes} - {0} if found else set[int]()
+        widens |= bool(lines) and lines.isdisjoint((r.line, r.line2))
+        out.append(widens or (r.has(BLOCK_SCOPE) and r.target.name in known))
         known |= {r.target.name} if r.has(BLOCK_SCOPE) else set()
     return out
 

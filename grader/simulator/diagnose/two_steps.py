@@ -10,11 +10,13 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Sequence
 from math import prod
+from typing import TYPE_CHECKING
 
 from grader.launch import Dim3
 from grader.simulator.core import bindings as c
 from grader.simulator.diagnose.calls import Calls
 from grader.simulator.diagnose.consequences import Flow, Value, addressed, is_load
+from grader.simulator.diagnose.locks import Locks
 from grader.simulator.diagnose.races import (
     ACROSS_BLOCKS,
     ATOMIC,
@@ -33,20 +35,19 @@ from grader.simulator.diagnose.races import (
 )
 from grader.simulator.ptx.model import Instruction
 
+if TYPE_CHECKING:
+    from grader.compile.syntax import Tree
+
 _MOST_LETTERS = 1000
 """Of a line, the letters that are searched."""
-
-_TAKES_LOCK = re.compile(
-    r"\batomic(?:CAS\w*\s*\([^,;]{1,80},\s*\w+\s*|Exch\w*\s*\([^,;]{1,80}),\s*(?:\d+u?|[A-Z_]+|true)\s*\)"
-)
-"""An atomic swap that sets a constant, as of a lock."""
 
 
 class TwoSteps:
     """The updates in two steps of an image, and the locks that may be around them."""
 
-    def __init__(self, flow: Flow, lines: Sequence[str]) -> None:
+    def __init__(self, flow: Flow, lines: Sequence[str], tree: Tree) -> None:
         self.flow, self.image, self.lines = flow, flow.image, lines
+        self.locks = Locks(flow, lines, tree)
 
     def hint(self, r: Report, reports: Sequence[Report], grid: Dim3, order: ProgramOrder) -> str:
         """The fix of a race with an update in two steps; empty where it has none.
@@ -61,12 +62,8 @@ class TwoSteps:
         across, stores = r.has(ACROSS_BLOCKS), [pc for pc, is_store in _plain(r) if is_store]
         if r.has(STALE_CACHE | MIXED_SIZE | UNWAITED | BLOCK_SCOPE):
             return ""
-        if across and stores and not _is_atomic(r) and (line := self._lock_of(r)):
-            return (
-                f"If the lock of line {line} is to order these accesses, it needs fences: call "
-                "__threadfence() after it is taken and before it is released, with __syncthreads() "
-                "between a fence and the accesses of other threads."
-            )
+        if stores and not _is_atomic(r) and (known := self._locked(r)):
+            return known
         beside = self._beside_atomics(reports)
         twice = _written_twice(reports, r.target.name)
         updates = [pc for pc in (*stores, *self._written_back(r, beside)) if self._updates(pc)]
@@ -119,7 +116,7 @@ class TwoSteps:
         if not self.image.ops[read].startswith("ld."):
             return None
         owner, expected = self.image.owner[swap], self.image.instructions[swap].operands[-2]
-        values = self.flow.after(self._loaded(read))
+        values = self.flow.loaded(read)
         if not any((owner, expected) == (number, name) for number, name, _ in values):
             return None
         name, line = subject(r), self._line(read, r)
@@ -146,10 +143,6 @@ class TwoSteps:
             f"read beside an atomic is a data race and may give an old value. {load}.",
             used,
         )
-
-    def _loaded(self, load: int) -> list[Value]:
-        owner, i = self.image.owner[load], self.image.instructions[load]
-        return [(owner, name, True) for name in _registers(i)]
 
     def _swaps_of(self, values: Collection[Value]) -> set[int]:
         """The compare-and-swaps that take some values."""
@@ -227,7 +220,12 @@ class TwoSteps:
             return None
         (read, _), (write, _) = sorted(accesses, key=lambda access: access[1])
         lines = self._line(read, r), self._line(write, r)
-        used = [_elements(self._text(line), r.target.name) for line in lines]
+        texts = [self._text(line) for line in lines]
+        used = [_elements(text, r.target.name) for text in texts]
+        if r.target.element == r.target.name or self.image.owner[read] == self.image.owner[write]:
+            used = [
+                own | _pointees(text, r.target.name) for own, text in zip(used, texts, strict=True)
+            ]
         if used[0].isdisjoint(used[1]):
             return None
         return lines if self._decides(read, write) else None
@@ -246,24 +244,25 @@ class TwoSteps:
         lines = self._line(read, r), self._line(other, r)
         if not adds or lines[0] > lines[1] or not order.follows(read, other):
             return None
-        drawn, values = (self.flow.after(self._loaded(pc)) for pc in (other, read))
+        drawn, values = (self.flow.loaded(pc) for pc in (other, read))
         if self._is_used(drawn, self.image.owner[other]):
             return None
         return lines if self._is_used(values, self.image.owner[read]) else None
 
-    def _lock_of(self, r: Report) -> int:
-        """The line of a loop on an atomic swap that both accesses come after; 0 without one."""
-        lines = [at.line for at in self.image.locations]
-        for pc, op in enumerate(self.image.ops):
-            if not (op.startswith("atom") and _TAKES_LOCK.search(self._text(lines[pc]))):
-                continue
-            if self._decides(pc, pc):  # it is repeated until its value allows
-                return lines[pc] if lines[pc] <= min(r.line, r.line2) else 0
-        return 0
+    def _locked(self, r: Report) -> str:
+        """The fix of a race of accesses of which a lock is meant to order one at least."""
+        lines = self._check(r)
+        if lines and (lock := self.locks.between(*lines)):
+            return (
+                f"Line {lines[0]} reads {subject(r)} before line {lock} takes the lock, and line "
+                f"{lines[1]} writes it where that value allows it: another thread may write it in "
+                f"between. Take the lock before line {lines[0]}."
+            )
+        return self.locks.hint(r)
 
     def _decides(self, load: int, then: int) -> bool:
         """Whether branches on what an instruction loads decide who executes another one."""
-        values = self.flow.after(self._loaded(load))
+        values = self.flow.loaded(load)
         return self.flow.values.blocks.get(then) in self.flow.controlled(values)
 
 
@@ -298,6 +297,13 @@ def _registers(i: Instruction) -> list[str]:
 
 def _place(load: Instruction) -> str:
     return next((x for x in load.operands if x.startswith("[")), "")
+
+
+def _pointees(text: str, name: str) -> set[str]:
+    """What a line accesses through pointers, such as `*p`, and the variable of a name."""
+    found = re.findall(r"\*\s*[A-Za-z_]\w*|[A-Za-z_]\w*\s*(?:->\s*\w+|\[[^\[\]]{1,80}\])", text)
+    own = {name} if re.search(rf"(?<![\w.]){re.escape(name)}(?![\w\[])", text) else set[str]()
+    return {re.sub(r"\s", "", x) for x in found} | own
 
 
 def _elements(text: str, name: str) -> set[str]:

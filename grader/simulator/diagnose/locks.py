@@ -1,0 +1,160 @@
+"""Races of accesses that a lock is meant to order: what is wrong with how it is taken.
+
+Whether fences are missing is tried before: see missing_orders.py.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from grader import dataclass
+from grader.simulator.diagnose.consequences import Flow
+from grader.simulator.diagnose.places import LOOPS
+from grader.simulator.diagnose.races import Report, subject
+
+if TYPE_CHECKING:
+    from grader.compile.syntax import Node, Tree
+
+_MOST_LETTERS = 1000
+"""Of a line, the letters that are searched."""
+_TAKES_LOCK = re.compile(
+    r"\batomic(?P<swap>CAS\w*|Exch\w*)\s*\((?P<lock>[^,;]{1,80}),"
+    r"(?:\s*\w+\s*,)?\s*(?:\d+u?|[A-Z_]+|true)\s*\)"
+)
+"""An atomic swap that sets a constant, as of a lock."""
+_ENDLESS = re.compile(r"\(?\s*(?:true|1)?\s*\)?")
+
+
+@dataclass(frozen=True)
+class Lock:
+    """A swap that takes a lock.
+
+    Attributes:
+        line: its line.
+        name: the expression of its address.
+        repeats: whether what it returns decides whether it is repeated.
+        tested: whether what it returns decides anything.
+    """
+
+    line: int
+    name: str
+    repeats: bool
+    tested: bool
+
+
+class Locks:
+    """The locks of an image."""
+
+    def __init__(self, flow: Flow, lines: Sequence[str], tree: Tree) -> None:
+        self.flow, self.image, self.lines, self.tree = flow, flow.image, lines, tree
+
+    def hint(self, r: Report) -> str:
+        """The fix of a race of two accesses behind a lock; empty where they have none.
+
+        Args:
+            r: the report of the race, with a plain write.
+        """
+        own = [lock for lock in self._taken() if lock.line <= min(r.line, r.line2)]
+        for lock in own:
+            if not lock.tested and lock.name and self._freed(lock):
+                return (
+                    f"Line {lock.line} does not test what atomicCAS returns: the lock may be "
+                    "another thread's. Repeat the call until it returns the value of a free lock."
+                )
+            if lock.tested and self._gives_up(lock.line, r):
+                return (
+                    f"The loop around line {lock.line} may end without the lock, and line {r.line} "
+                    "is executed all the same. Execute it, and free the lock, only where the lock "
+                    "was taken."
+                )
+        if not any(lock.repeats for lock in own):
+            return ""
+        line = next(lock.line for lock in own if lock.repeats)
+        if not any(op.startswith(("membar", "fence")) for op in self.image.ops):
+            return (
+                f"If the lock of line {line} is to order these accesses, it needs fences: call "
+                "__threadfence() after it is taken and before it is released, with __syncthreads() "
+                "between a fence and the accesses of other threads."
+            )
+        return (
+            f"The lock of line {line} does not order these accesses. Let each thread that accesses "
+            f"{subject(r)} take this lock before, and free it after its last access."
+        )
+
+    def between(self, read: int, write: int) -> int:
+        """The line of a lock that is taken behind the line of a read and before a write's, or 0."""
+        found = (k.line for k in self._taken() if k.repeats and read <= k.line <= write)
+        return next(found, 0)
+
+    def _taken(self) -> Iterator[Lock]:
+        """The swaps that may take locks."""
+        places = zip(self.image.ops, self.image.locations, strict=True)
+        for pc, (op, at) in enumerate(places):
+            if not op.startswith("atom") or not 0 < at.line <= len(self.lines):
+                continue
+            if (found := _TAKES_LOCK.search(self.lines[at.line - 1][:_MOST_LETTERS])) is None:
+                continue
+            values = self.flow.loaded(pc)
+            decided = self.flow.controlled(values)
+            compares = found["swap"].startswith("CAS")
+            name = re.sub(r"[\s&*()]", "", found["lock"]) if compares else ""
+            repeats = self.flow.values.blocks.get(pc) in decided
+            yield Lock(at.line, name, repeats, bool(decided))
+
+    def _freed(self, lock: Lock) -> bool:
+        """Whether another line writes a lock."""
+        name = re.escape(lock.name)
+        frees = re.compile(
+            rf"\batomicExch\w*\s*\([\s&*(]*{name}\b|\*\s*{name}\s*=[^=]|^\s*{name}\s*=[^=]"
+        )
+        lines = enumerate(self.lines, 1)
+        return any(frees.search(text[:_MOST_LETTERS]) for n, text in lines if n > lock.line)
+
+    def _gives_up(self, line: int, r: Report) -> bool:
+        """Whether a loop around a swap in a line ends by what the swap does not decide, too."""
+        swaps = (
+            call
+            for call in self.tree.walk("call_expression")
+            if call.line == line and _TAKES_LOCK.search(call.text)
+        )
+        call = next(swaps, None)
+        loop = call and next((node for node in call.ancestors if node.kind in LOOPS), None)
+        if call is None or loop is None:
+            return False
+        if any(loop.line <= n <= loop.last_line and n != line for n in (r.line, r.line2)):
+            return False
+        known = {name for name, _ in _set_by(loop, call)}
+        return any(
+            not (_TAKES_LOCK.search(part) or known & {*re.findall(r"\w+", part)})
+            for part in _exits(loop)
+        )
+
+
+def _set_by(loop: Node, call: Node) -> Iterator[tuple[str, Node]]:
+    """The variables of a loop that a swap sets, or that are set where it has succeeded."""
+    for node in loop.walk("init_declarator", "assignment_expression"):
+        left, right = (
+            node.part("declarator") or node.part("left"),
+            node.part("value") or node.part("right"),
+        )
+        branch = next((up for up in node.ancestors if up.kind == "if_statement"), None)
+        condition = branch and branch.part("condition")
+        inside = right is not None and right.start <= call.start < right.end
+        chosen = condition is not None and condition.start <= call.start < condition.end
+        if left is not None and (inside or chosen):
+            yield left.text, node
+
+
+def _exits(loop: Node) -> Iterator[str]:
+    """The conditions by which a loop ends, apart from `&&` and `||`."""
+    conditions = [loop.part("condition")]
+    for node in loop.walk("break_statement"):
+        inner = next(up for up in node.ancestors if up.kind in (*LOOPS, "switch_statement"))
+        branch = next((up for up in node.ancestors if up.kind == "if_statement"), None)
+        if inner.index == loop.index and branch is not None and branch.index > loop.index:
+            conditions.append(branch.part("condition"))
+    for condition in conditions:
+        if condition is not None and not _ENDLESS.fullmatch(condition.text):
+            yield from re.split(r"&&|\|\|", condition.text)

@@ -1,0 +1,99 @@
+"""Machines of a kernel's debug code with a small change, for runs that try what a hint says.
+
+The debug code has the statements of the source in their order, so that a barrier, an atomic or a
+statement in another place is a change of a few instructions.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import replace
+
+from grader.simulator.core.bindings import core
+from grader.simulator.core.run import Machine
+from grader.simulator.decode.module import decode
+from grader.simulator.ptx.call_copies import original_name
+from grader.simulator.ptx.model import Function, Instruction, Location, Module
+
+_ORDERS = ("volatile", "relaxed", "acquire", "release", "acq_rel", "sc", "weak")
+_SCOPES = ("cta", "cluster", "gpu", "sys")
+
+
+def machine_with(module: Module, kernel: str, *changed: Function, apart: bool = False) -> Machine:
+    """A kernel's debug code with other functions in the place of those of their names.
+
+    Args:
+        module: the module with that code.
+        kernel: the symbol of the kernel.
+        changed: the other functions.
+        apart: whether each call of a function has code of its own.
+    """
+    functions = module.functions | {f.name: f for f in changed}
+    module = replace(module, functions=functions)
+    image = decode(module, kernel, core().known, definedness=True, apart=apart)
+    return Machine(module, image)
+
+
+def function_of(machine: Machine, pc: int) -> tuple[Function, int] | None:
+    """The module's function with an instruction, and its index there; None where it has none."""
+    image = machine.image
+    number = image.owner[pc]
+    name = original_name(image.functions[number].name).partition("@")[0]
+    function, at = machine.module.functions.get(name), pc - image.owner.index(number)
+    known = function is not None and at < len(function.body)
+    same = known and function is not None and function.body[at].op == image.ops[pc]
+    return (function, at) if function is not None and same else None
+
+
+def with_ops(machine: Machine, ops: Mapping[int, str]) -> Machine | None:
+    """A machine with other opcodes at some program counters; None where these are not known."""
+    changed: dict[str, dict[int, str]] = defaultdict(dict)
+    for pc, op in ops.items():
+        if (found := function_of(machine, pc)) is None:
+            return None
+        changed[found[0].name][found[1]] = op
+    functions = machine.module.functions
+    edited = [
+        replace(functions[name], body=[
+            replace(i, op=own.get(k, i.op)) for k, i in enumerate(functions[name].body)
+        ])
+        for name, own in changed.items()
+    ]  # fmt: skip
+    names = [f.name for f in machine.image.functions]
+    apart = any(original_name(name) != name for name in names)
+    return machine_with(machine.module, names[0], *edited, apart=apart)
+
+
+def strong(op: str, order: str = "relaxed") -> str:
+    """The opcode of a load or store with a memory order, at the device's scope."""
+    head, *parts = op.split(".")
+    parts = [part for part in parts if part not in (*_ORDERS, *_SCOPES)]
+    return ".".join((head, order, "gpu", *parts))
+
+
+def widened(op: str) -> str:
+    """The opcode of an access or a fence of a block, with the device's scope."""
+    wider = {"cta": "gl" if op.startswith("membar") else "gpu", "cluster": "gpu"}
+    return ".".join(wider.get(part, part) for part in op.split("."))
+
+
+def with_barrier(function: Function, place: int, *, warp: bool) -> Function:
+    """A function with a barrier before an instruction, which jumps to that one reach, too.
+
+    Args:
+        function: the function.
+        place: the instruction's index.
+        warp: whether it is a barrier of the warp.
+    """
+    op, operand = ("bar.warp.sync", "0xffffffff") if warp else ("bar.sync", "0")
+    return _with(function, place, Instruction(op, [operand], None, Location()))
+
+
+def _with(function: Function, place: int, new: Instruction) -> Function:
+    """A function with one more instruction before another one, in that one's line."""
+    line = function.body[place].location
+    new = replace(new, location=Location(line.file, line.line))
+    body = [replace(i) for i in function.body]  # decoding changes instructions
+    labels = {name: at + (at > place) for name, at in function.labels.items()}
+    return replace(function, body=[*body[:place], new, *body[place:]], labels=labels)

@@ -1,0 +1,474 @@
+// What a finding says first: the cause, and a fix that a run with it has confirmed. Behind some wrong kernels is a right
+// one that looks alike.
+
+// A fence of the block does not order other blocks.
+// kernel narrow_release grid 2 block 32
+// inout flag int32 = np.zeros(1) -> _
+// inout data int32 = np.zeros(1) -> _
+// inout out int32 = np.zeros(1) -> _
+// hints Line a< orders the threads of one block, and other blocks access this. Call __threadfence() there, not __thr
+extern "C" __global__ void narrow_release(int *flag, int *data, int *out) {
+    if (threadIdx.x) return;
+    if (blockIdx.x == 0) {
+        *data = 42;
+        __threadfence_block();  // <a
+        atomicExch(flag, 1);
+    } else {
+        while (atomicAdd(flag, 0) == 0) {}
+        __threadfence();
+        *out = *data;  // <- race
+    }
+}
+
+// kernel narrow_acquire grid 2 block 32
+// inout flag int32 = np.zeros(1) -> _
+// inout data int32 = np.zeros(1) -> _
+// inout out int32 = np.zeros(1) -> _
+// hints Line a< orders the threads of one block
+extern "C" __global__ void narrow_acquire(volatile int *flag, int *data, int *out) {
+    if (threadIdx.x) return;
+    if (blockIdx.x == 0) {
+        *data = 42;
+        __threadfence();
+        *flag = 1;
+    } else {
+        while (*flag == 0) {}
+        __threadfence_block();  // <a
+        *out = *data;  // <- race
+    }
+}
+
+// kernel narrow_lock grid 4 block 32
+// inout lock int32 = np.zeros(1) -> _
+// inout sum int32 = np.zeros(1) -> _
+// hints Lines a< and b< order the threads of one block
+extern "C" __global__ void narrow_lock(int *lock, int *sum) {
+    if (threadIdx.x) return;
+    while (atomicCAS(lock, 0, 1) != 0) {}
+    __threadfence_block();  // <a
+    *sum = *sum + 1;  // <- race
+    __threadfence_block();  // <b
+    atomicExch(lock, 0);
+}
+
+// kernel narrow_fence_in_assembly grid 2 block 32
+// inout flag int32 = np.zeros(1) -> _
+// inout data int32 = np.zeros(1) -> _
+// inout out int32 = np.zeros(1) -> _
+// hints Line a< orders the threads of one block, and other blocks access this. Use the scope `.gpu` there.
+extern "C" __global__ void narrow_fence_in_assembly(int *flag, int *data, int *out) {
+    if (threadIdx.x) return;
+    if (blockIdx.x == 0) {
+        *data = 42;
+        asm volatile("fence.acq_rel.cta;" ::: "memory");  // <a
+        atomicExch(flag, 1);
+    } else {
+        while (atomicAdd(flag, 0) == 0) {}
+        __threadfence();
+        *out = *data;  // <- race
+    }
+}
+
+// kernel narrow_ticket grid 4 block 32
+// inout count uint32 = np.zeros(1) -> _
+// inout part int32 = np.zeros(4) -> _
+// inout out int32 = np.zeros(1) -> _
+// hints Line a< orders the threads of one block
+extern "C" __global__ void narrow_ticket(unsigned *count, int *part, int *out) {
+    __shared__ bool last;
+    if (threadIdx.x == 0) {
+        part[blockIdx.x] = blockIdx.x;
+        __threadfence_block();  // <a
+        last = atomicAdd(count, 1) == gridDim.x - 1;
+    }
+    __syncthreads();
+    if (last && threadIdx.x == 0) {
+        __threadfence();
+        int sum = 0;
+        for (int i = 0; i < gridDim.x; i++) sum += part[i];  // <- race
+        *out = sum;
+    }
+}
+
+// Another fence of the block is for the threads of the block.
+// kernel narrow_and_wide grid 2 block 64
+// inout flag int32 = np.zeros(1) -> _
+// inout data int32 = np.zeros(1) -> _
+// out out int32 = np.full(1, 42)
+extern "C" __global__ void narrow_and_wide(int *flag, int *data, int *out) {
+    __shared__ int value, ready;
+    int t = threadIdx.x;
+    if (t == 0) ready = 0;
+    __syncthreads();
+    if (blockIdx.x == 0) {
+        if (t == 32) {
+            value = 42;
+            __threadfence_block();
+            atomicExch_block(&ready, 1);
+        } else if (t == 0) {
+            while (atomicAdd_block(&ready, 0) == 0) {}
+            __threadfence_block();
+            *data = value;
+            __threadfence();
+            atomicExch(flag, 1);
+        }
+    } else if (t == 0) {
+        while (atomicAdd(flag, 0) == 0) {}
+        __threadfence();
+        *out = *data;
+    }
+}
+
+// One fence is missing, and only that one is named.
+// kernel release_is_missing grid 4 block 32
+// inout lock int32 = np.zeros(1) -> _
+// inout sum int32 = np.zeros(1) -> _
+// hints Call __threadfence() before line a<. A run with that does not have this race.
+extern "C" __global__ void release_is_missing(int *lock, int *sum) {
+    if (threadIdx.x) return;
+    while (atomicCAS(lock, 0, 1) != 0) {}
+    __threadfence();
+    *sum = *sum + 1;  // <- race
+    atomicExch(lock, 0);  // <a
+}
+
+// A lock that a plain store gives up.
+// kernel unlocked_plainly grid 4 block 32
+// inout lock int32 = np.zeros(1) -> _
+// inout sum int32 = np.zeros(1) -> _
+// hints Line a< writes plainly what other threads read or update meanwhile. Write it in line a< by an atomic such as ato
+extern "C" __global__ void unlocked_plainly(int *lock, int *sum) {
+    if (threadIdx.x) return;
+    while (atomicCAS(lock, 0, 1) != 0) {}  // <- race
+    __threadfence();
+    *sum = *sum + 1;
+    __threadfence();
+    *lock = 0;  // <a <- race
+}
+
+// kernel unlocked_plainly_by_a_function grid 4 block 32
+// inout lock int32 = np.zeros(1) -> _
+// inout sum int32 = np.zeros(1) -> _
+// hints Write it in line a< by an atomic such as atomicExch. A run with that
+__device__ void take(int *lock) {
+    while (atomicExch(lock, 1) != 0) {}  // <- race
+    __threadfence();
+}
+__device__ void give(int *lock) {
+    __threadfence();
+    *lock = 0;  // <a <- race
+}
+extern "C" __global__ void unlocked_plainly_by_a_function(int *lock, int *sum) {
+    if (threadIdx.x) return;
+    take(lock);
+    *sum = *sum + 1;
+    give(lock);
+}
+
+// kernel unlocked_plainly_in_a_block grid 1 block 128
+// inout out int32 = np.zeros(1) -> _
+// hints Write it in line a< by an atomic such as atomicExch. A run with that
+extern "C" __global__ void unlocked_plainly_in_a_block(int *out) {
+    __shared__ int lock, sum;
+    if (threadIdx.x == 0) lock = sum = 0;
+    __syncthreads();
+    if (threadIdx.x % 32 == 0) {
+        while (atomicCAS(&lock, 0, 1) != 0) {}  // <- race
+        __threadfence_block();
+        sum = sum + 1;
+        __threadfence_block();
+        lock = 0;  // <a <- race
+    }
+    __syncthreads();
+    if (threadIdx.x == 0) *out = sum;
+}
+
+// kernel unlocked_plainly_behind_a_barrier grid 4 block 64
+// inout lock int32 = np.zeros(1) -> _
+// inout sum int32 = np.zeros(64) -> _
+// hints Write it in line a< by an atomic such as atomicExch. A run with that
+extern "C" __global__ void unlocked_plainly_behind_a_barrier(int *lock, int *sum) {
+    if (threadIdx.x == 0) while (atomicCAS(lock, 0, 1) != 0) {}  // <- race
+    __syncthreads();
+    __threadfence();
+    sum[threadIdx.x] += 1;
+    __threadfence();
+    __syncthreads();
+    if (threadIdx.x == 0) *lock = 0;  // <a <- race
+}
+
+// kernel unlocked_through_volatile grid 4 block 32
+// inout lock int32 = np.zeros(1) -> np.zeros(1)
+// inout sum int32 = np.zeros(1) -> np.full(1, 4)
+extern "C" __global__ void unlocked_through_volatile(int *lock, int *sum) {
+    if (threadIdx.x) return;
+    while (atomicCAS(lock, 0, 1) != 0) {}
+    __threadfence();
+    *sum = *sum + 1;
+    __threadfence();
+    *(volatile int *)lock = 0;
+}
+
+// A wait by a plain read.
+// kernel waits_plainly grid 2 block 32
+// inout flag int32 = np.zeros(1) -> _
+// inout data int32 = np.zeros(1) -> _
+// inout out int32 = np.zeros(1) -> _
+// hints Line a< waits for another thread by a plain read, which the compiler may do only once, before the loop. Read it
+extern "C" __global__ void waits_plainly(int *flag, int *data, int *out) {
+    if (threadIdx.x) return;
+    if (blockIdx.x == 0) {
+        *data = 42;
+        __threadfence();
+        atomicExch(flag, 1);
+    } else {
+        while (*flag == 0);  // <a <- race
+        __threadfence();
+        *out = *data;
+    }
+}
+
+// kernel waits_plainly_without_a_fence grid 2 block 32
+// inout flag int32 = np.zeros(1) -> _
+// inout data int32 = np.zeros(1) -> _
+// inout out int32 = np.zeros(1) -> _
+// hints Line a< waits for another thread by a plain read
+extern "C" __global__ void waits_plainly_without_a_fence(int *flag, int *data, int *out) {
+    if (threadIdx.x) return;
+    if (blockIdx.x == 0) {
+        *data = 42;
+        __threadfence();
+        atomicExch(flag, 1);
+    } else {
+        while (*flag == 0);  // <a <- race
+        *out = *data;
+    }
+}
+
+// kernel signaled_plainly grid 2 block 32
+// inout flag int32 = np.zeros(1) -> _
+// inout data int32 = np.zeros(1) -> _
+// inout out int32 = np.zeros(1) -> _
+// hints Write it in line a< by an atomic such as atomicExch. A run with that
+extern "C" __global__ void signaled_plainly(int *flag, int *data, int *out) {
+    if (threadIdx.x) return;
+    if (blockIdx.x == 0) {
+        *data = 42;
+        __threadfence();
+        *flag = 1;  // <a
+    } else {
+        while (*(volatile int *)flag == 0) {}  // <- race
+        __threadfence();
+        *out = *data;
+    }
+}
+
+// kernel signals_and_waits_plainly grid 1 block 64
+// inout out int32 = np.zeros(1) -> _
+// hints Write it in line a< by an atomic such as atomicExch, and read it in line b< by atomicAdd of 0
+extern "C" __global__ void signals_and_waits_plainly(int *out) {
+    __shared__ int flag, data;
+    if (threadIdx.x == 0) flag = 0;
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        data = 42;
+        __threadfence_block();
+        flag = 1;  // <a
+    } else if (threadIdx.x == 32) {
+        while (flag == 0) {}  // <b <- race
+        __threadfence_block();
+        *out = data;
+    }
+}
+
+// A value that is tested before the lock is taken.
+// kernel checked_before_the_lock grid 4 block 32
+// inout lock int32 = np.zeros(1) -> _
+// inout best int32 = np.zeros(1) -> _
+// in in int32 = np.arange(4)
+// hints Line a< reads `best` before line b< takes the lock, and line c< writes it where that value allows it
+extern "C" __global__ void checked_before_the_lock(int *lock, int *best, const int *in) {
+    if (threadIdx.x) return;
+    int v = in[blockIdx.x];
+    if (v > *best) {  // <a
+        while (atomicCAS(lock, 0, 1) != 0) {}  // <b
+        __threadfence();
+        *best = v;  // <c <- race
+        __threadfence();
+        atomicExch(lock, 0);
+    }
+}
+
+// kernel checked_before_the_lock_of_a_block grid 1 block 128
+// inout out int32 = np.zeros(1) -> _
+// hints Take the lock before line a<.
+extern "C" __global__ void checked_before_the_lock_of_a_block(int *out) {
+    __shared__ int lock, best;
+    if (threadIdx.x == 0) lock = best = 0;
+    __syncthreads();
+    if (threadIdx.x % 32 == 0 && (int)threadIdx.x > best) {  // <a
+        while (atomicCAS(&lock, 0, 1) != 0) {}
+        __threadfence_block();
+        best = threadIdx.x;  // <- race
+        __threadfence_block();
+        atomicExch(&lock, 0);
+    }
+    __syncthreads();
+    if (threadIdx.x == 0) *out = best;
+}
+
+// kernel checked_twice grid 4 block 32
+// inout lock int32 = np.zeros(1) -> _
+// inout ready int32 = np.zeros(1) -> _
+// inout table int32 = np.zeros(8) -> _
+// inout out int32 = np.zeros(4) -> _
+// hints Write it in line b< by an atomic such as atomicExch, and read it in line a< by atomicAdd of 0
+extern "C" __global__ void checked_twice(int *lock, int *ready, int *table, int *out) {
+    if (threadIdx.x) return;
+    if (*ready == 0) {  // <a <- race
+        while (atomicCAS(lock, 0, 1) != 0) {}
+        __threadfence();
+        if (*ready == 0) {
+            for (int i = 0; i < 8; i++) table[i] = i * i;
+            __threadfence();
+            *ready = 1;  // <b
+        }
+        __threadfence();
+        atomicExch(lock, 0);
+    }
+    out[blockIdx.x] = table[blockIdx.x];
+}
+
+// kernel checked_twice_with_atomics grid 4 block 32
+// inout lock int32 = np.zeros(1) -> np.zeros(1)
+// inout ready int32 = np.zeros(1) -> np.ones(1)
+// inout table int32 = np.zeros(8) -> np.arange(8) ** 2
+// out out int32 = np.arange(4) ** 2
+extern "C" __global__ void checked_twice_with_atomics(int *lock, int *ready, int *table, int *out) {
+    if (threadIdx.x) return;
+    if (atomicAdd(ready, 0) == 0) {
+        while (atomicCAS(lock, 0, 1) != 0) {}
+        __threadfence();
+        if (*(volatile int *)ready == 0) {
+            for (int i = 0; i < 8; i++) table[i] = i * i;
+            __threadfence();
+            atomicExch(ready, 1);
+        }
+        __threadfence();
+        atomicExch(lock, 0);
+    }
+    __threadfence();
+    out[blockIdx.x] = table[blockIdx.x];
+}
+
+// A lock that a thread goes on without.
+// kernel lock_given_up_after_tries grid 4 block 32
+// inout lock int32 = np.zeros(1) -> _
+// inout sum int32 = np.zeros(1) -> _
+// hints The loop around line a< may end without the lock, and line b< is executed all the same.
+extern "C" __global__ void lock_given_up_after_tries(int *lock, int *sum) {
+    if (threadIdx.x) return;
+    for (int i = 0; i < 8 && atomicCAS(lock, 0, 1) != 0; i++) {}  // <a
+    __threadfence();
+    *sum = *sum + 1;  // <b <- race
+    __threadfence();
+    atomicExch(lock, 0);
+}
+
+// kernel lock_given_up_by_a_break grid 4 block 32
+// inout lock int32 = np.zeros(1) -> _
+// inout sum int32 = np.zeros(1) -> _
+// hints The loop around line a< may end without the lock
+extern "C" __global__ void lock_given_up_by_a_break(int *lock, int *sum) {
+    if (threadIdx.x) return;
+    int tries = 0;
+    while (atomicCAS(lock, 0, 1) != 0) {  // <a
+        if (++tries > 4) break;
+    }
+    __threadfence();
+    sum[0] += blockIdx.x;  // <- race
+    __threadfence();
+    atomicExch(lock, 0);
+}
+
+// kernel lock_given_up_in_a_block grid 1 block 128
+// inout out int32 = np.zeros(1) -> _
+// hints The loop around line a< may end without the lock
+extern "C" __global__ void lock_given_up_in_a_block(int *out) {
+    __shared__ int lock, sum;
+    if (threadIdx.x == 0) lock = sum = 0;
+    __syncthreads();
+    if (threadIdx.x % 32 == 0) {
+        for (int i = 0; i < 2; i++) if (atomicCAS(&lock, 0, 1) == 0) break;  // <a
+        __threadfence_block();
+        sum = sum + 1;  // <- race
+        __threadfence_block();
+        atomicExch(&lock, 0);
+    }
+    __syncthreads();
+    if (threadIdx.x == 0) *out = sum;
+}
+
+// kernel lock_not_tested grid 4 block 32
+// inout lock int32 = np.zeros(1) -> _
+// inout sum int32 = np.zeros(1) -> _
+// hints Line a< does not test what atomicCAS returns: the lock may be another thread's.
+extern "C" __global__ void lock_not_tested(int *lock, int *sum) {
+    if (threadIdx.x) return;
+    atomicCAS(lock, 0, 1);  // <a
+    __threadfence();
+    *sum = *sum + 1;  // <- race
+    __threadfence();
+    atomicExch(lock, 0);
+}
+
+// kernel locks_of_two_names grid 4 block 32
+// inout locks int32 = np.zeros(4) -> _
+// inout sum int32 = np.zeros(1) -> _
+// hints The lock of line a< does not order these accesses. Let each thread that accesses `sum` take this lock
+extern "C" __global__ void locks_of_two_names(int *locks, int *sum) {
+    if (threadIdx.x) return;
+    while (atomicCAS(&locks[blockIdx.x], 0, 1) != 0) {}  // <a
+    __threadfence();
+    *sum = *sum + 1;  // <- race
+    __threadfence();
+    atomicExch(&locks[blockIdx.x], 0);
+}
+
+// kernel lock_taken_inside_a_loop grid 4 block 32
+// inout lock int32 = np.zeros(1) -> np.zeros(1)
+// inout sum int32 = np.zeros(1) -> np.full(1, 4)
+extern "C" __global__ void lock_taken_inside_a_loop(int *lock, int *sum) {
+    if (threadIdx.x) return;
+    bool done = false;
+    while (!done) {
+        if (atomicCAS(lock, 0, 1) == 0) {
+            __threadfence();
+            *sum = *sum + 1;
+            __threadfence();
+            atomicExch(lock, 0);
+            done = true;
+        }
+    }
+}
+
+// An update through a helper's pointer.
+// kernel raised_by_a_function grid 2 block 64
+// inout n int32 = np.zeros(1) -> _
+// hints reads `n`, and line a< writes it where that value allows it: two steps
+__device__ void raise(int *p, int v) {
+    int old = *p;
+    if (v > old) *p = v;  // <a <- race
+}
+extern "C" __global__ void raised_by_a_function(int *n) { raise(n, threadIdx.x + 64 * blockIdx.x); }
+
+// kernel reserved_by_a_function grid 2 block 64
+// inout n int32 = np.zeros(1) -> _
+// inout out int32 = np.zeros(128) -> _
+// hints computes and writes it back: two steps
+template <class T> __device__ T reserve(T *p, T n) {
+    T base = *p;
+    *p = base + n;  // <- race
+    return base;
+}
+extern "C" __global__ void reserved_by_a_function(int *n, int *out) { out[reserve(n, 1) % 128] = threadIdx.x; }
