@@ -1,18 +1,19 @@
 """Try whether a barrier at a place ends a race: the program runs with it.
 
-Where two accesses share a loop, the text does not tell whether a barrier is missing between them or
-before the next round. The debug code has the places of the source, so that a barrier can be put
-there: no hint names a place that was tried and left the race.
+The text of a program does not tell whether a barrier is missing between two accesses or before the
+next round of a loop, nor whether all threads would reach it. The debug code has the places of the
+source, so that a barrier can be put there: no hint names a place that was tried and left the race.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from grader.simulator.core import bindings as c
 from grader.simulator.core.run import Machine, Raw
-from grader.simulator.diagnose.barriers import BARRIER_KINDS
+from grader.simulator.diagnose.barriers import BARRIER_KINDS, Moved
 from grader.simulator.diagnose.kernel_code import source_lines
 from grader.simulator.diagnose.places import Gap
 from grader.simulator.diagnose.race_messages import Meeting, Missing, Pair
@@ -23,7 +24,14 @@ from grader.simulator.diagnose.races import (
     WITHIN_WARP,
     Report,
 )
-from grader.simulator.edited_code import machine_with, with_barrier
+from grader.simulator.edited_code import (
+    BARRIERS,
+    function_of,
+    machine_with,
+    with_barrier,
+    with_barrier_moved,
+    with_barriers,
+)
 from grader.simulator.ptx.call_copies import original_name
 from grader.simulator.ptx.model import Function, Module, root_lines
 from grader.simulator.schedules import ABREAST
@@ -40,7 +48,7 @@ MOST_MEETINGS, MOST_LINES = 8, 3
 MOST_DECODED = 1 << 11
 """The instructions that are decoded for these trials, beside the first one's."""
 
-Rounds = Callable[[Machine], Raw]
+Run = Callable[[Machine, int], Raw]
 
 
 class BarrierTrials:
@@ -49,15 +57,19 @@ class BarrierTrials:
     Args:
         machine: the kernel.
         module: the module that it was decoded from.
+        code: what is read of its code.
         raw: the run that found the races.
-        run: runs a machine.
+        run: runs a machine in the order of the races, or in another one.
     """
 
-    def __init__(self, machine: Machine, module: Module, raw: Raw, run: Rounds) -> None:
-        self.machine, self.module, self.run = machine, module, run
+    def __init__(
+        self, machine: Machine, module: Module, code: KernelCode, raw: Raw, run: Run
+    ) -> None:
+        self.machine, self.module, self.code, self.run = machine, module, code, run
         self.left = MOST_TRIALS if raw.ended and raw.steps <= MOST_STEPS else 0
         self.known: dict[object, bool | None] = {}
-        self.stuck = _breaks_barriers(raw)
+        self.moves: dict[int, Moved | None] = {}
+        self.stuck, self.raw = _breaks_barriers(raw), raw
 
     def orders(self, gap: Gap, r: Report) -> bool | None:
         """Whether a barrier at the place of a gap ends a race; None where that was not tried.
@@ -67,7 +79,7 @@ class BarrierTrials:
             r: the report of the race.
         """
         warp, lines = r.has(WITHIN_WARP), frozenset((r.line, r.line2))
-        key = gap.apart, gap.forward, gap.first, gap.then, warp, lines
+        key = replace(gap, kind="between"), gap.kind == "branches", warp, lines
         if key not in self.known:
             self.known[key] = self._try(gap, r, lines, warp=warp)
         return self.known[key]
@@ -75,32 +87,62 @@ class BarrierTrials:
     def _try(self, gap: Gap, r: Report, lines: frozenset[int], *, warp: bool) -> bool | None:
         if not self.left or self.stuck or r.has(ACROSS_BLOCKS) or not any(gap.apart):
             return None
-        found = self._place(gap)
-        if found is None:
+        changed = next(self._with_barrier(gap, warp=warp), None)
+        if changed is None:
             return None
-        function, place = found
+        raw, left = self._after(changed)
+        return raw.ended and not _breaks_barriers(raw) and lines not in left
+
+    def moved(self, r: Report) -> Moved | None:
+        """Where a barrier that some threads do not reach is for all of them; None if not found.
+
+        Args:
+            r: the report of the barrier.
+        """
+        if r.pc not in self.moves:
+            self.moves[r.pc] = next(self._moved(r), None)
+        return self.moves[r.pc]
+
+    def _moved(self, r: Report) -> Iterator[Moved]:
+        found = function_of(self.machine, r.pc)
+        if found is None or not found[0].body[found[1]].op.startswith(BARRIERS):
+            return
+        before = self._races(self.raw, self.machine)
+        lines = [*root_lines(i.location for i in found[0].body)]
+        for first, last in self.code.branches.around(r.line):
+            inside = [k for k, line in enumerate(lines) if first <= line <= last]
+            if not self.left or not inside or inside[-1] + 1 == len(lines):
+                return
+            changed = with_barrier_moved(found[0], inside[0], inside[-1] + 1)
+            raw, left = self._after(changed)
+            if raw.ended and not _breaks_barriers(raw) and left <= before:
+                yield Moved(first, last, frozenset(before - left))
+
+    def _after(self, changed: Function) -> tuple[Raw, set[frozenset[int]]]:
+        """The run with another function, and the lines of its races between threads of a block."""
         self.left -= 1
-        kernel = self.machine.image.functions[0].name
-        machine = machine_with(self.module, kernel, with_barrier(function, place, warp=warp))
-        raw, at = self.run(machine), source_lines(machine.image)
+        machine = machine_with(self.module, self.machine.image.functions[0].name, changed)
+        raw = self.run(machine, 0)
+        return raw, self._races(raw, machine)
 
-        def races(x: Any) -> bool:
-            pcs = int(x["pc"]), int(x["pc2"])
-            inside = max(pcs) < len(at) and not int(x["flags"]) & ACROSS_BLOCKS
-            return int(x["kind"]) == c.RACE and inside and {at[pc] for pc in pcs} == set(lines)
+    def _races(self, raw: Raw, machine: Machine) -> set[frozenset[int]]:
+        lines, races = source_lines(machine.image), raw.reports[raw.reports["kind"] == c.RACE]
+        pairs = [(int(r["pc"]), int(r["pc2"])) for r in races if not r["flags"] & ACROSS_BLOCKS]
+        return {frozenset(lines[pc] for pc in pair) for pair in pairs if max(pair) < len(lines)}
 
-        if not raw.ended or _breaks_barriers(raw):
-            return False
-        return not any(map(races, raw.reports))
-
-    def _place(self, gap: Gap) -> tuple[Function, int] | None:
-        """The function with the place of a gap, and the index there; None where it is not known."""
+    def _with_barrier(self, gap: Gap, *, warp: bool) -> Iterator[Function]:
+        """The function with the place of a gap, with a barrier there, if the place is known."""
         names = (original_name(f.name) for f in self.machine.image.functions)
         for name in dict.fromkeys(names):
             function = self.module.functions.get(name)
-            if function is not None and (place := _place(function, gap)) is not None:
-                return function, place
-        return None
+            if function is None:
+                continue
+            if gap.kind == "branches":
+                if not warp and (places := _sides(function, gap)):
+                    both, end = with_barriers(function, places[:2]), places[2] + 2
+                    yield with_barrier(both, end, warp=False) if gap.both else both
+            elif (place := _place(function, gap)) is not None:
+                yield with_barrier(function, place, warp=warp)
 
 
 class SignalTrials:
@@ -120,7 +162,7 @@ class SignalTrials:
         code: KernelCode,
         waits: Sequence[int],
         signals: Sequence[int],
-        run: Callable[[Machine, int], Raw],
+        run: Run,
     ) -> None:
         self.module, self.code, self.run = module, code, run
         self.waits, self.signals = waits, signals
@@ -209,6 +251,22 @@ def _index(place: Meeting, function: Function) -> int | None:
 def _breaks_barriers(raw: Raw) -> bool:
     """Whether a run has a finding about barriers."""
     return any(int(kind) in BARRIER_KINDS for kind in raw.reports["kind"])
+
+
+def _sides(function: Function, gap: Gap) -> tuple[int, ...]:
+    """The end of the first branch of a gap, the start of the second, and the end of both."""
+    lines = [*root_lines(i.location for i in function.body)]
+    end, start = gap.apart
+    first = [k for k, line in enumerate(lines) if gap.first <= line <= end]
+    then = [k for k, line in enumerate(lines) if start <= line <= gap.then]
+    if not first or not then or gap.first not in lines or gap.then not in lines:
+        return ()
+    if start == gap.line:  # with the condition, which ends in jumps
+        jumps = [k for k in then[:-1] if function.body[k].op.startswith("bra")]
+        then = then[then.index(jumps[-1]) + 1 :] if jumps else then
+    leaves = function.body[first[-1]].op.startswith("bra")
+    behind = [k for k, line in enumerate(lines) if gap.line <= line <= gap.within[1]][-1] + 1
+    return (first[-1] + (not leaves), then[0], behind) if behind < len(lines) else ()
 
 
 def _place(function: Function, gap: Gap) -> int | None:

@@ -7,7 +7,7 @@ statement in another place is a change of a few instructions.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from grader.simulator.core.bindings import core
@@ -16,6 +16,8 @@ from grader.simulator.decode.module import decode
 from grader.simulator.ptx.call_copies import original_name
 from grader.simulator.ptx.model import Function, Instruction, Location, Module
 
+BARRIERS = ("bar.sync", "barrier.sync")
+_OWN_BARRIER = "15"
 _ORDERS = ("volatile", "relaxed", "acquire", "release", "acq_rel", "sc", "weak")
 _SCOPES = ("cta", "cluster", "gpu", "sys")
 
@@ -88,6 +90,23 @@ def with_barrier(function: Function, place: int, *, warp: bool) -> Function:
     """
     op, operand = ("bar.warp.sync", "0xffffffff") if warp else ("bar.sync", "0")
     return _with(function, place, Instruction(op, [operand], None, Location()))
+
+
+def with_barriers(function: Function, places: Iterable[int]) -> Function:
+    """A function with one barrier that threads may reach in any of some places."""
+    for place in sorted(places, reverse=True):
+        new = Instruction("barrier.sync", [_OWN_BARRIER], None, Location())
+        function = _with(function, place, new)
+    return function
+
+
+def with_barrier_moved(function: Function, first: int, place: int) -> Function:
+    """A function with one barrier before a place for all those from an instruction to there."""
+    body = [*function.body]
+    for at in range(first, place):
+        if body[at].op.startswith(BARRIERS):
+            body[at] = replace(body[at], op="nop", operands=[])
+    return with_barrier(replace(function, body=body), place, warp=False)
 
 
 def _with(function: Function, place: int, new: Instruction) -> Function:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from math import prod
@@ -35,11 +35,12 @@ from grader.simulator.core.bindings import (
 from grader.simulator.core.run import Limits, Machine, Raw
 from grader.simulator.counters import access_table, counted_values, launch_counters, line_counters
 from grader.simulator.diagnose.aborts import unread_ptx
+from grader.simulator.diagnose.barriers import BARRIER_KINDS
 from grader.simulator.diagnose.confirmation import run_confirmed, synchronizations
 from grader.simulator.diagnose.findings import Explainer
 from grader.simulator.diagnose.merging import merge_findings, unconfirmed, with_calls_of
 from grader.simulator.diagnose.race_messages import Missing, Pair
-from grader.simulator.diagnose.race_places import Trial
+from grader.simulator.diagnose.race_places import Trials
 from grader.simulator.exchange import pack_traces, too_large, too_much_static, unpack_program
 from grader.simulator.missing_orders import OrderTrials
 from grader.simulator.order_runs import How, OneRun, Runs
@@ -220,7 +221,7 @@ class _Simulation:
             explainer = self.explainer(variant, raw)
             if not variant.counts:
                 explainer.missing = self.missing_orders(variant, raw, limits, explainer)
-                explainer.orders = self.barrier_trials(variant, raw, limits)
+                explainer.trials = self.barrier_trials(variant, raw, limits, explainer)
             counts = synchronizations(image, raw)
             debug = debug or counts
             doubts = explainer.code.confirmation.doubts if variant.counts else None
@@ -246,42 +247,42 @@ class _Simulation:
         other = unconfirmed(other, apart.machine.image, self.optimized)
         explainer = self.explainer(apart, other)
         explainer.missing = self.missing_orders(apart, other, limits, explainer)
-        explainer.orders = self.barrier_trials(apart, other, limits)
+        explainer.trials = self.barrier_trials(apart, other, limits, explainer)
         return with_calls_of(findings, explainer.findings())
 
     def missing_orders(
         self, variant: Variant, raw: Raw, limits: Limits, explainer: Explainer
     ) -> Mapping[Pair, Missing]:
         """What orders the accesses of the races of a run, if waits and signals of the code do."""
-        races = raw.ended and bool((raw.reports["kind"] == RACE).any())
+        races = raw.ended and RACE in raw.reports["kind"]
         if not (races and variant.machine.image.exact and self.trials):
             return {}
         self.trials -= 1
-
-        def run(machine: Machine, schedule: int) -> Raw:
-            seconds = replace(limits, seconds=self.left().seconds, proof=False)
-            seconds = replace(seconds, schedule=schedule or limits.schedule)
-            return machine.run(self.launch, seconds, count=False)
-
-        code = explainer.code
+        code, run = explainer.code, self.changed_run(limits)
         trials = OrderTrials(variant.machine, code, run)
         found = trials.missing(raw)
         if limits.schedule:
             return found
-        sides = trials.waits_and_signals(trials.pairs)
-        module = self.variants_of.modules[False]
+        sides, module = trials.waits_and_signals(trials.pairs), self.variants_of.modules[False]
         return {**SignalTrials(module, code, *sides, run).missing(raw, found), **found}
 
-    def barrier_trials(self, variant: Variant, raw: Raw, limits: Limits) -> Trial | None:
+    def barrier_trials(
+        self, variant: Variant, raw: Raw, limits: Limits, explainer: Explainer
+    ) -> Trials | None:
         """What tries barriers for the races of a run in the usual order."""
-        if limits.schedule or not (raw.reports["kind"] == RACE).any():
+        if limits.schedule or {RACE, *BARRIER_KINDS}.isdisjoint(raw.reports["kind"].tolist()):
             return None
+        module, run = self.variants_of.modules[False], self.changed_run(limits)
+        return BarrierTrials(variant.machine, module, explainer.code, raw, run)
 
-        def run(machine: Machine) -> Raw:
-            seconds = replace(limits, seconds=self.left().seconds, proof=False)
-            return machine.run(self.launch, seconds, count=False)
+    def changed_run(self, limits: Limits) -> Callable[[Machine, int], Raw]:
+        """What runs a changed machine, in the order of some limits (0) or in another one."""
 
-        return BarrierTrials(variant.machine, self.variants_of.modules[False], raw, run).orders
+        def run(machine: Machine, schedule: int) -> Raw:
+            own = replace(limits, seconds=self.left().seconds, schedule=schedule or limits.schedule)
+            return machine.run(self.launch, replace(own, proof=False), count=False)
+
+        return run
 
     def run_once(self, variant: Variant, limits: Limits) -> OneRun:
         """Run a variant: what is found beside old values, and what explains each of them."""

@@ -472,3 +472,220 @@ template <class T> __device__ T reserve(T *p, T n) {
     return base;
 }
 extern "C" __global__ void reserved_by_a_function(int *n, int *out) { out[reserve(n, 1) % 128] = threadIdx.x; }
+
+// A barrier in a branch: races follow from it.
+// kernel odd_even_sort grid 1 block 64
+// inout a int32 = np.arange(64)[::-1].copy() -> _
+// finds race error hazard on shared `s[
+// hints Put the barrier after line b<, outside the `if` of line a<, so that all threads of the block reach it. A run with
+extern "C" __global__ void odd_even_sort(int *a) {
+    __shared__ int s[64];
+    int t = threadIdx.x;
+    s[t] = a[t];
+    __syncthreads();
+    for (int r = 0; r < 64; r++) {
+        int i = 2 * t + (r & 1);
+        if (i + 1 < 64) {  // <a
+            if (s[i] > s[i + 1]) { int x = s[i]; s[i] = s[i + 1]; s[i + 1] = x; }  // <- race
+            __syncthreads();  // <- barrier-divergence
+        }  // <b
+    }
+    __syncthreads();
+    a[t] = s[t];  // <- race
+}
+
+// kernel odd_even_sort_of_a_warp grid 1 block 32
+// inout a int32 = np.arange(64)[::-1].copy() -> _
+// hints Put the barrier after line b<, outside the `if` of line a<
+extern "C" __global__ void odd_even_sort_of_a_warp(int *a) {
+    __shared__ int s[64];
+    int t = threadIdx.x;
+    s[t] = a[t];
+    s[t + 32] = a[t + 32];
+    __syncthreads();
+    for (int r = 0; r < 64; r++) {
+        int i = 2 * t + (r & 1);
+        if (i + 1 < 64) {  // <a
+            if (s[i] > s[i + 1]) { int x = s[i]; s[i] = s[i + 1]; s[i + 1] = x; }  // <- race
+            __syncthreads();  // <- barrier-divergence
+        }  // <b
+    }
+    a[t] = s[t];
+    a[t + 32] = s[t + 32];
+}
+
+// kernel odd_even_sort_until_sorted grid 1 block 64
+// inout a int32 = np.arange(128)[::-1].copy() -> _
+// hints outside the `if` of line a<
+extern "C" __global__ void odd_even_sort_until_sorted(int *a) {
+    __shared__ int s[128];
+    __shared__ int changed;
+    int t = threadIdx.x;
+    s[t] = a[t];
+    s[t + 64] = a[t + 64];
+    if (t == 0) changed = 0;
+    __syncthreads();
+    for (int r = 0; r < 128; r++) {
+        int i = 2 * t + (r & 1);
+        if (i + 1 < 128) {  // <a
+            if (s[i] > s[i + 1]) {  // <- race
+                int x = s[i];  // <- race
+                s[i] = s[i + 1];  // <- race
+                s[i + 1] = x;  // <- race
+                atomicAdd(&changed, 1);
+            }
+            __syncthreads();  // <- barrier-divergence
+        }
+    }
+    a[t] = s[t];
+    a[t + 64] = s[t + 64];
+}
+
+// kernel one_thread_passes_by grid 1 block 64
+// inout a int32 = np.arange(64) -> _
+// hints Put the barrier after line a<, outside the `if` of line a<
+extern "C" __global__ void one_thread_passes_by(int *a) {
+    __shared__ int s[64];
+    int t = threadIdx.x;
+    s[t] = a[t];
+    if (t != 63) __syncthreads();  // <a <- barrier-divergence
+    if (t < 63) a[t] = s[t + 1];
+}
+
+// kernel sum_with_a_barrier_in_the_branch grid 1 block 128
+// inout a int32 = np.ones(128) -> _
+// hints Put the barrier after line b<, outside the `if` of line a<
+extern "C" __global__ void sum_with_a_barrier_in_the_branch(int *a) {
+    __shared__ int s[128];
+    int t = threadIdx.x;
+    s[t] = a[t];
+    __syncthreads();
+    for (int d = 64; d > 0; d /= 2)
+        if (t < d) {  // <a
+            s[t] += s[t + d];
+            __syncthreads();  // <- barrier-divergence
+        }  // <b
+    if (t == 0) a[0] = s[0];
+}
+
+// One barrier in the place of two would leave a race: no place is named.
+// kernel scan_with_barriers_in_the_branch grid 1 block 64
+// inout a int32 = np.ones(64) -> _
+// hints Move it out of the branch or loop that only some threads enter.
+extern "C" __global__ void scan_with_barriers_in_the_branch(int *a) {
+    __shared__ int s[64];
+    int t = threadIdx.x;
+    s[t] = a[t];
+    __syncthreads();
+    for (int d = 1; d < 64; d *= 2) {
+        if (t >= d) {
+            int x = s[t - d];
+            __syncthreads();  // <- barrier-divergence
+            s[t] += x;
+            __syncthreads();  // <- barrier-divergence
+        }
+    }
+    a[t] = s[t];
+}
+
+// kernel odd_even_sort_with_a_barrier_for_all grid 1 block 64
+// inout a int32 = np.arange(128)[::-1].copy() -> np.arange(128)
+extern "C" __global__ void odd_even_sort_with_a_barrier_for_all(int *a) {
+    __shared__ int s[128];
+    int t = threadIdx.x;
+    s[t] = a[t];
+    s[t + 64] = a[t + 64];
+    __syncthreads();
+    for (int r = 0; r < 128; r++) {
+        int i = 2 * t + (r & 1);
+        if (i + 1 < 128 && s[i] > s[i + 1]) { int x = s[i]; s[i] = s[i + 1]; s[i + 1] = x; }
+        __syncthreads();
+    }
+    a[t] = s[t];
+    a[t + 64] = s[t + 64];
+}
+
+// Accesses in two branches of a loop: threads leave it in different rounds, so that no barrier fits.
+// kernel table_read_before_it_is_written grid 1 block 64
+// in k int32 = np.arange(64) % 16
+// inout out int32 = np.zeros(64) -> _
+// hints No barrier fits between the branches of one `if`. Let the writer set an atomic flag after the access
+extern "C" __global__ void table_read_before_it_is_written(const int *k, int *out) {
+    __shared__ int keys[32], values[32];
+    int t = threadIdx.x;
+    if (t < 32) keys[t] = -1;
+    __syncthreads();
+    int key = k[t], h = key * 7 % 32;
+    while (true) {
+        int old = atomicCAS(&keys[h], -1, key);
+        if (old == -1) {
+            values[h] = key * 3;
+            out[t] = key * 3;
+            break;
+        } else if (old == key) {
+            out[t] = values[h];  // <- race
+            break;
+        }
+        h = (h + 1) % 32;
+    }
+}
+
+// kernel table_read_behind_the_loop grid 1 block 64
+// in k int32 = np.arange(64) % 16
+// inout out int32 = np.zeros(64) -> _
+// hints Put __syncthreads() between line a< and line b<.
+extern "C" __global__ void table_read_behind_the_loop(const int *k, int *out) {
+    __shared__ int keys[32], values[32];
+    int t = threadIdx.x;
+    if (t < 32) keys[t] = -1;
+    __syncthreads();
+    int key = k[t], h = key * 7 % 32;
+    for (;;) {
+        int old = atomicCAS(&keys[h], -1, key);
+        if (old == -1) { values[h] = key * 3; break; }
+        if (old == key) break;
+        h = (h + 1) % 32;
+    }  // <a
+    out[t] = values[h];  // <b <- race
+}
+
+// kernel roles_with_one_barrier grid 1 block 64
+// inout a int32 = np.arange(64) -> _
+// hints Put __syncthreads() between two `if` statements: the first with the branch of line a<, the second with that of
+extern "C" __global__ void roles_with_one_barrier(int *a) {
+    __shared__ int s[32];
+    int t = threadIdx.x;
+    for (int r = 0; r < 4; r++) {
+        if (t < 32) {
+            s[t] = a[t] + r;  // <a
+        } else {
+            a[t] += s[t - 32];  // <- race
+        }
+        __syncthreads();
+    }
+}
+
+// kernel roles_without_barriers grid 1 block 64
+// inout a int32 = np.arange(64) -> _
+// hints Put another one behind both, before the next iteration of the loop.
+extern "C" __global__ void roles_without_barriers(int *a) {
+    __shared__ int s[32];
+    int t = threadIdx.x;
+    for (int r = 0; r < 4; r++) {
+        if (t >= 32) a[t] += s[t - 32];  // <- race
+        else s[t] = a[t] + r;
+    }
+}
+
+// kernel roles_with_two_barriers grid 1 block 64
+// inout a int32 = np.arange(64) -> np.concatenate([np.arange(32), np.arange(32, 64) + 4 * np.arange(32) + 6])
+extern "C" __global__ void roles_with_two_barriers(int *a) {
+    __shared__ int s[32];
+    int t = threadIdx.x;
+    for (int r = 0; r < 4; r++) {
+        if (t < 32) s[t] = a[t] + r;
+        __syncthreads();
+        if (t >= 32) a[t] += s[t - 32];
+        __syncthreads();
+    }
+}

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from grader import dataclass
 from grader.launch import Finding, OtherAccess, Severity
 from grader.simulator.core import bindings as c
 from grader.simulator.core.memory import GRID_REGISTERS
@@ -15,6 +17,7 @@ from grader.simulator.ptx.source_map import is_copy
 
 if TYPE_CHECKING:
     from grader.compile.syntax import Tree
+    from grader.simulator.diagnose.race_places import Trials
 
 _HIDDEN_RETURN = re.compile(r"^[ \t]*#[ \t]*define\b.*\breturn\b|\bexit\s*;", re.MULTILINE)
 """A return that the syntax tree does not show: in a macro, or in inline asm."""
@@ -50,7 +53,72 @@ _MISUSES = {
 """By the report's `extra`: what makes an instruction of a warp undefined, and the hint."""
 
 
-def barrier_finding(r: Report, *, returned: bool = True, past: int = 0, op: str = "bar") -> Finding:
+@dataclass(frozen=True)
+class Moved:
+    """Where a barrier is for all threads, as a run shows.
+
+    Attributes:
+        first, last: the lines of the `if` statement around it, which it has to be behind.
+        ended: the lines of the races that the run has no more.
+    """
+
+    first: int
+    last: int
+    ended: frozenset[frozenset[int]]
+
+
+def barrier_finding(r: Report, kernel: str, tree: Tree, op: str, trials: Trials | None) -> Finding:
+    """The finding of threads that do not arrive at one barrier.
+
+    Args:
+        r: the report.
+        kernel: the name of the kernel.
+        tree: the syntax tree of the source.
+        op: the opcode of the instruction.
+        trials: what tries another place for the barrier.
+    """
+    returned, past = may_have_returned(r, kernel, tree), leads_past(r, tree)
+    finding = _finding(r, returned=returned, past=past, op=op)
+    tried = trials if finding.severity == "error" and op.startswith("bar") else None
+    if tried is None or (moved := tried.moved(r)) is None:
+        return finding
+    return replace(
+        finding,
+        hint=f"Put the barrier after line {moved.last}, outside the `if` of line {moved.first}, so "
+        "that all threads of the block reach it. A run with that does not have this finding.",
+    )
+
+
+def with_barriers_first(
+    reports: Sequence[Report], findings: Sequence[Finding], trials: Trials
+) -> list[Finding]:
+    """The findings of which races follow from the barriers that some threads do not reach.
+
+    Args:
+        reports: the reports.
+        findings: the finding of each.
+        trials: what tries other places for these barriers.
+    """
+    pairs = list(zip(reports, findings, strict=True))
+    errors = [r for r, f in pairs if f.kind == "barrier-divergence" and f.severity == "error"]
+    moves = {r.line: moved for r in errors if (moved := trials.moved(r)) is not None}
+
+    def placed(r: Report, f: Finding) -> Finding:
+        if r.kind in BARRIER_KINDS and r.line in moves:
+            return replace(f, follows=0)
+        lines = frozenset((r.line, r.line2))
+        cause = next((line for line, moved in moves.items() if lines in moved.ended), 0)
+        if r.kind != c.RACE or not cause:
+            return f
+        hint = (
+            f"Correct the barrier of line {cause} first. A run with that does not have this race."
+        )
+        return replace(f, follows=f.follows + 1, hint=hint)
+
+    return [placed(r, f) for r, f in pairs]
+
+
+def _finding(r: Report, *, returned: bool, past: int, op: str) -> Finding:
     """The finding of threads that do not arrive at one barrier.
 
     Args:

@@ -12,7 +12,8 @@ from dataclasses import replace
 
 from grader.launch import Finding
 from grader.simulator.core import bindings as c
-from grader.simulator.diagnose.places import Gap, barrier_advice
+from grader.simulator.diagnose.barrier_hints import barrier_advice
+from grader.simulator.diagnose.places import Gap
 from grader.simulator.diagnose.races import (
     IN_FLIGHT,
     NO_PROXY_FENCE,

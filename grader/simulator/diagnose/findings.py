@@ -20,9 +20,8 @@ from grader.simulator.diagnose.barriers import (
     BARRIER_KINDS,
     barrier_finding,
     is_legal_ptx,
-    leads_past,
-    may_have_returned,
     syncs_grid,
+    with_barriers_first,
 )
 from grader.simulator.diagnose.confirmation import (
     LAMBDA,
@@ -70,7 +69,7 @@ from grader.simulator.diagnose.race_messages import (
     order_hint,
     race_finding,
 )
-from grader.simulator.diagnose.race_places import RacePlaces, Trial
+from grader.simulator.diagnose.race_places import RacePlaces, Trials
 from grader.simulator.diagnose.races import (
     ACROSS_BLOCKS,
     IMAGE_OBJECT,
@@ -110,7 +109,7 @@ class Explainer:
         self.reports: list[Report] = []
         self.out_of_bounds: frozenset[tuple[int, str]] = frozenset()
         self.missing: Mapping[Pair, Missing] = {}
-        self.orders: Trial | None = None
+        self.trials: Trials | None = None
 
     @cached_property
     def sign_hint(self) -> str:
@@ -134,7 +133,7 @@ class Explainer:
             # released from such a barrier, threads miss others too
             reports = [r for r in reports if r.kind != c.EARLY_EXIT]
         reports = without_warp_level(without_doubles(reports, self.code.order.follows))
-        self.races = RacePlaces(self.code, reports, self.orders)
+        self.races = RacePlaces(self.code, reports, self.trials)
         self.out_of_bounds = frozenset(
             (r.pc, r.target.name) for r in reports if r.kind == c.INVALID
         )
@@ -143,6 +142,7 @@ class Explainer:
         explain = partial(explained, self.code.confirmation, reports)
         reports = [r for r in map(explain, reports) if r is not None]
         found = self._ordered(reports, list(map(self._finding, reports)))
+        found = with_barriers_first(reports, found, self.trials) if self.trials else found
         found = with_first_hints(found)
         self.calls_unknown = any(map(self._lacks_calls, reports, found))
         return fold(found)
@@ -327,8 +327,7 @@ class Explainer:
             )
         elif r.kind in BARRIER_KINDS:
             kernel, tree = self.launch.kernel, self.code.variables.tree
-            returned, past = may_have_returned(r, kernel, tree), leads_past(r, tree)
-            finding = barrier_finding(r, returned=returned, past=past, op=self._op(r.pc))
+            finding = barrier_finding(r, kernel, tree, self._op(r.pc), self.trials)
         else:
             called = self.code.calls.leading_to(r.pc2, self.code.lines) if r.line2 else ()
             placed = replace(r, line2=called[0].line if called else r.line2)

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import cached_property
-from itertools import groupby, pairwise
+from itertools import pairwise
 from typing import TYPE_CHECKING, Literal
 
 from grader import dataclass
@@ -29,15 +29,21 @@ _WAITS = re.compile(
 )
 LOOPS = ("for_statement", "while_statement", "do_statement")
 _FUNCTIONS = ("function_definition", "lambda_expression")
-_NAMED_BARRIER = "a named barrier (bar.sync) of all threads that read or write it"
-"""The fix where only some threads of a block arrive: __syncthreads() would wait forever."""
-_ACCESSES = {"RAW": ("write", "read"), "WAR": ("read", "write")}
 _MAX_CALLS = 4
 """Calls within calls that are followed."""
 
 Access = Literal["read", "write", "atomic"]
 Kind = Literal[
-    "between", "condition", "branches", "waiting", "phases", "library", "branch", "loop", "caller"
+    "between",
+    "condition",
+    "branches",
+    "waiting",
+    "phases",
+    "library",
+    "branch",
+    "loop",
+    "caller",
+    "unknown",
 ]
 
 
@@ -50,15 +56,19 @@ class Gap:
         then: the line that runs after it.
         forward: whether the second access follows in the code, not in the loop's next iteration.
         named: whether the kernel has barriers for some threads of a block.
-        both: whether, of one not `forward`, the second line also runs before the first.
+        both: whether, of one not `forward`, the second line also runs before the first; of
+            `branches`, whether a barrier is missing behind them, too.
         kind: what is between the lines or around them: `condition`, the first is the condition of
             a branch with the second; `branches`, each is in another branch, and `waiting`, the
             first of them waits in its branch; `branch`, `loop` and `caller`, only some threads
-            enter what is around both; `phases`, code with mbarriers has `branches` or `waiting`.
+            enter what is around both; `phases`, code with mbarriers has `branches` or `waiting`;
+            `unknown`, the places that were tried leave the race.
         line: the line of that branch or loop.
         apart: the last line of the statement with the first line, and the first line of that with
-            the second, as statements of the innermost block around both; zeros if there is none.
-        within: the same of the second line and the first, of one that is `both`.
+            the second, as statements of the innermost block around both, or of their `branches`;
+            zeros if there is none.
+        within: the same of the second line and the first, of one that is `both`; of `branches`, the
+            first and last line of the statement that they are of.
         block: the number of that innermost block in the syntax tree; -1 if there is none.
         inner: of a `condition`, whether only some threads come to it.
         head: of one not `forward`, whether the first line is the condition of the loop.
@@ -119,6 +129,18 @@ class Branches:
             return gap
         return self._around(gap, *pairs[0])
 
+    def around(self, line: int) -> Iterator[tuple[int, int]]:
+        """The first and last lines of the `if` statements around a barrier of a line in its loop.
+
+        Inner ones come first.
+        """
+        node = next(iter(self._uses(line, "__syncthreads")), None)
+        for above, child in _upward(node) if node else ():
+            if above.kind in LOOPS and _part(child) == "body":
+                return
+            if above.kind == "if_statement" and _part(child) != "condition":
+                yield above.line, above.last_line
+
     def statement(self, line: int, other: int) -> tuple[int, int] | None:
         """The first and last line of the statement that a line is in, among those of one block.
 
@@ -161,8 +183,26 @@ class Branches:
             return None
         if "condition" in (_part(first), _part(then)) or first.index == then.index:
             return None
-        kind: Kind = "waiting" if _WAITS.search(first.text) else "branches"
-        return replace(gap, kind=kind, line=common.line)
+        uneven = any(map(self._is_left_early, _upward(common)))
+        kind: Kind = "waiting" if uneven or _WAITS.search(first.text) else "branches"
+        sides = first.last_line - (first.last_line == then.line), then.line
+        sides = sides if first.line <= sides[0] else (0, 0)
+        whole = common.line, common.last_line
+        return replace(gap, kind=kind, line=common.line, apart=sides, within=whole, both=False)
+
+    def _is_left_early(self, around: tuple[Node, Node]) -> bool:
+        """Whether some threads may leave a loop in another round than others.
+
+        Args:
+            around: a node, with the child that is looked at.
+        """
+        loop, child = around
+        if loop.kind not in LOOPS or _part(child) != "body":
+            return False
+        leaves = child.walk("break_statement", "return_statement")
+        return self._chooses(loop, child) or any(
+            self._chooses(up, inner) for node in leaves for up, inner in _upward(node)
+        )
 
     def _around(self, gap: Gap, a: Node, b: Node) -> Gap:
         """The gap with the outermost branch or loop around it that only some threads enter."""
@@ -286,105 +326,6 @@ def _part(node: Node) -> str | None:
 
 def _kind(node: Node) -> Kind:
     return "loop" if node.kind in LOOPS else "branch"
-
-
-def joined_gaps(gaps: Iterable[Gap]) -> dict[Gap, Gap]:
-    """The gaps that share a place for their barrier with others, each with that place.
-
-    Where one barrier orders the accesses of several races, all of them name its place.
-    """
-    every = sorted({g for g in gaps if g.kind == "between" and any(g.apart)}, key=_by_place)
-    out: dict[Gap, Gap] = {}
-    for _, group in groupby(every, lambda g: (g.block, g.forward, g.both, g.named)):
-        left = list(group)
-        while left and not left[0].both:
-            here = [g for g in left if not g.forward or g.apart[0] < left[0].apart[1]]
-            apart = max(g.apart[0] for g in here), min(g.apart[1] for g in here)
-            out |= {g: replace(g, apart=apart) for g in here}
-            left = [g for g in left if g not in out]
-    return out
-
-
-def _by_place(g: Gap) -> tuple[int, ...]:
-    return g.block, g.forward, g.both, g.named, g.apart[1], g.apart[0], g.first, g.then
-
-
-def barrier_advice(gap: Gap, hazard: str, *, warp: bool) -> str:
-    """Where the missing barrier belongs, as sentences; `warp`: between lanes of one warp."""
-    barrier = "__syncwarp()" if warp else _NAMED_BARRIER if gap.named else "__syncthreads()"
-    own, other = _ACCESSES.get(hazard, ("first write", "other write"))
-    if gap.first != gap.then:
-        own, other = f"line {gap.first}", f"line {gap.then}"
-    if gap.kind == "condition":
-        where = ", outside the branch or loop that only some threads enter" * (
-            gap.inner and not warp
-        )
-        return (
-            f"Put {barrier} before the `if` of line {gap.line}{where}, and let the `if` test a "
-            "variable that gets its value before the barrier."
-        )
-    if gap.kind == "branches":
-        return (
-            f"Put {barrier} between two `if` statements: the first with the branch of the {own}, "
-            f"the second with that of the {other}. No barrier fits between the branches of the "
-            f"statement in line {gap.line}."
-        ).replace("the line", "line")
-    if gap.kind == "phases":
-        return (
-            "Such threads synchronize by mbarriers: access it only after the wait for the phase "
-            "that hands it over, and let each thread arrive, as by arrive() or consumer_release(), "
-            "after its last access."
-        )
-    if gap.kind == "waiting":
-        return (
-            "No barrier fits between the branches of one `if`. Let the writer set an atomic flag "
-            "after the access, and the reader wait for it before its own, each with "
-            "__threadfence_block() between the two."
-        )
-    if gap.kind == "library":
-        return (
-            f"Line {gap.line} calls a library whose threads share this memory within one call. "
-            "Give each warp or block that makes the call, and each call, memory of its own."
-        )
-    place = _place(gap, hazard)
-    if gap.kind == "between" or (warp and gap.kind != "branch"):
-        return f"Put {barrier} {place}."
-    if warp:
-        return (
-            f"Put {barrier} {place}. Where only some lanes of a warp enter the branch of line "
-            f"{gap.line}, end it before the barrier, and test its condition again after that."
-        )
-    if gap.kind == "branch":
-        return (
-            f"Put {barrier} {place}, but outside the branch of line {gap.line}, which only some "
-            "threads enter: end it before the barrier, and test its condition again after that."
-        )
-    if gap.kind == "loop":
-        return (
-            f"Put {barrier} {place}, and let all threads make the same number of iterations of "
-            f"the loop of line {gap.line}: the barrier waits for every thread of the block."
-        )
-    return (
-        f"Put {barrier} {place}, and let all threads of the block make the call in line "
-        f"{gap.line}: the barrier waits for every one of them."
-    )
-
-
-def _place(gap: Gap, hazard: str) -> str:
-    """The place of the missing barrier by its lines."""
-    first, then = gap.first, gap.then
-    if gap.head:
-        return f"at the start of the body of the loop, before line {then}"
-    if first < then and not (gap.apart[0] >= gap.apart[1] > 0):
-        behind, before = gap.apart if any(gap.apart) else (first, then)
-        return f"between line {behind} and line {before}"
-    if first == then and gap.forward:
-        what = {"RAW": "the write and the read", "WAR": "the read and the write"}
-        return f"between {what.get(hazard, 'the two writes')} in line {first}"
-    behind, before = gap.within if any(gap.within) else (then, first)
-    again = f"between line {behind} and line {before}, and " if gap.both else ""
-    first, then = gap.apart if any(gap.apart) else (first, then)
-    return f"{again}after line {first}, before the next iteration of the loop reaches line {then}"
 
 
 def access_word(store: bool, atomic: bool) -> Access:

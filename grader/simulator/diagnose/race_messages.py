@@ -10,7 +10,8 @@ from collections.abc import Callable, Mapping, Sequence
 
 from grader import dataclass
 from grader.launch import Finding, OtherAccess, Severity
-from grader.simulator.diagnose.places import Gap, access_word, barrier_advice
+from grader.simulator.diagnose.barrier_hints import barrier_advice
+from grader.simulator.diagnose.places import Gap, access_word
 from grader.simulator.diagnose.races import (
     ACROSS_BLOCKS,
     ATOMIC,

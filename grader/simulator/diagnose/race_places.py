@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import cached_property
-from typing import TYPE_CHECKING
+from itertools import groupby
+from typing import TYPE_CHECKING, Protocol
 
 from grader.simulator.core import bindings as c
-from grader.simulator.diagnose.places import Gap, joined_gaps
+from grader.simulator.diagnose.places import Gap
 from grader.simulator.diagnose.races import (
     ACROSS_BLOCKS,
     IN_FLIGHT,
@@ -21,10 +22,19 @@ from grader.simulator.diagnose.races import (
 )
 
 if TYPE_CHECKING:
+    from grader.simulator.diagnose.barriers import Moved
     from grader.simulator.diagnose.kernel_code import KernelCode
 
 
-Trial = Callable[[Gap, Report], bool | None]
+class Trials(Protocol):
+    """What tries barriers in runs of the kernel."""
+
+    def orders(self, gap: Gap, r: Report) -> bool | None:
+        """Whether a barrier at the place of a gap ends a race; None where that was not tried."""
+
+    def moved(self, r: Report) -> Moved | None:
+        """Where a barrier that some threads do not reach is for all of them; None if not found."""
+
 
 MOST_GAPS = 64
 """The races whose places are compared."""
@@ -38,13 +48,13 @@ class RacePlaces:
     Args:
         code: the kernel.
         reports: the reports of the run.
-        orders: whether a barrier at a place ends a race; None where that is not tried.
+        trials: what tries barriers for the races; None where none are tried.
     """
 
     def __init__(
-        self, code: KernelCode, reports: Sequence[Report] = (), orders: Trial | None = None
+        self, code: KernelCode, reports: Sequence[Report] = (), trials: Trials | None = None
     ) -> None:
-        self.code, self.order, self.reports, self.orders = code, code.order, reports, orders
+        self.code, self.order, self.reports, self.trials = code, code.order, reports, trials
         self.contended = frozenset(
             (r.pc, bool(r.has(SAME_VALUE))) for r in reports if self._is_contended(r)
         )
@@ -94,14 +104,24 @@ class RacePlaces:
 
     def _tried(self, gap: Gap, r: Report) -> Gap:
         """The gap, or the end of the round, where a barrier there alone ends the race."""
-        unclear = gap.both or (gap.forward and self.order.share_a_loop(r.pc, r.pc2))
-        if self.orders is None or not unclear or gap.named or gap.kind in ("library", "waiting"):
+        if self.trials is None or gap.named or gap.kind in ("library", "waiting"):
             return gap
-        if gap.forward and gap.kind == "between" and self.orders(gap, r) is not False:
+        if gap.kind == "branches":
+            twice = replace(gap, both=True)
+            if self.trials.orders(gap, r) is not False:
+                return gap
+            return twice if self.trials.orders(twice, r) else replace(gap, kind="waiting")
+        unclear = gap.both or (gap.forward and self.order.share_a_loop(r.pc, r.pc2))
+        ends = None
+        if gap.forward and gap.kind == "between":
+            ends = self.trials.orders(gap, r)
+        if ends or not (unclear or ends is False):
             return gap
         plain = Gap(gap.first, gap.then, forward=False)
         end = self.code.branches.placed(plain, r.target.name, library=False)
-        return end if self.orders(end, r) else gap
+        if unclear and self.trials.orders(end, r):
+            return end
+        return gap if ends is None else replace(gap, kind="unknown")
 
     def _lines_apart(self, r: Report) -> Gap | None:
         """The lines that a barrier is missing between; None where no barrier can help."""
@@ -138,3 +158,24 @@ class RacePlaces:
         if not r.has(IN_FLIGHT):
             hazard = self.order.hazard(write, read, warp=bool(r.has(WITHIN_WARP)))
         return (r if r.has(STORE) == (hazard == "WAR") else r.swapped()), hazard
+
+
+def joined_gaps(gaps: Iterable[Gap]) -> dict[Gap, Gap]:
+    """The gaps that share a place for their barrier with others, each with that place.
+
+    Where one barrier orders the accesses of several races, all of them name its place.
+    """
+    every = sorted({g for g in gaps if g.kind == "between" and any(g.apart)}, key=_by_place)
+    out: dict[Gap, Gap] = {}
+    for _, group in groupby(every, lambda g: (g.block, g.forward, g.both, g.named)):
+        left = list(group)
+        while left and not left[0].both:
+            here = [g for g in left if not g.forward or g.apart[0] < left[0].apart[1]]
+            apart = max(g.apart[0] for g in here), min(g.apart[1] for g in here)
+            out |= {g: replace(g, apart=apart) for g in here}
+            left = [g for g in left if g not in out]
+    return out
+
+
+def _by_place(g: Gap) -> tuple[int, ...]:
+    return g.block, g.forward, g.both, g.named, g.apart[1], g.apart[0], g.first, g.then

@@ -1,0 +1,91 @@
+"""The texts that say where a barrier is missing, or why none fits."""
+
+from __future__ import annotations
+
+from grader.simulator.diagnose.places import Gap
+
+_NAMED_BARRIER = "a named barrier (bar.sync) of all threads that read or write it"
+"""The fix where only some threads of a block arrive: __syncthreads() would wait forever."""
+_ACCESSES = {"RAW": ("write", "read"), "WAR": ("read", "write")}
+
+
+def barrier_advice(gap: Gap, hazard: str, *, warp: bool) -> str:
+    """Where the missing barrier belongs, as sentences; `warp`: between lanes of one warp."""
+    barrier = "__syncwarp()" if warp else _NAMED_BARRIER if gap.named else "__syncthreads()"
+    own, other = _ACCESSES.get(hazard, ("first write", "other write"))
+    if gap.first != gap.then:
+        own, other = f"line {gap.first}", f"line {gap.then}"
+    if gap.kind == "condition":
+        where = ", outside the branch or loop that only some threads enter" * (
+            gap.inner and not warp
+        )
+        return (
+            f"Put {barrier} before the `if` of line {gap.line}{where}, and let the `if` test a "
+            "variable that gets its value before the barrier."
+        )
+    if gap.kind == "branches":
+        return (
+            f"Put {barrier} between two `if` statements: the first with the branch of the {own}, "
+            f"the second with that of the {other}. No barrier fits between the branches of the "
+            f"statement in line {gap.line}."
+            + " Put another one behind both, before the next iteration of the loop."
+            * gap.both
+        ).replace("the line", "line")
+    if gap.kind == "phases":
+        return (
+            "Such threads synchronize by mbarriers: access it only after the wait for the phase "
+            "that hands it over, and let each thread arrive, as by arrive() or consumer_release(), "
+            "after its last access."
+        )
+    if gap.kind == "waiting":
+        return (
+            "No barrier fits between the branches of one `if`. Let the writer set an atomic flag "
+            "after the access, and the reader wait for it before its own, each with "
+            "__threadfence_block() between the two."
+        )
+    if gap.kind == "library":
+        return (
+            f"Line {gap.line} calls a library whose threads share this memory within one call. "
+            "Give each warp or block that makes the call, and each call, memory of its own."
+        )
+    if gap.kind == "unknown":
+        return "No barrier in one place orders the two accesses."
+    place = _place(gap, hazard)
+    if gap.kind == "between" or (warp and gap.kind != "branch"):
+        return f"Put {barrier} {place}."
+    if warp:
+        return (
+            f"Put {barrier} {place}. Where only some lanes of a warp enter the branch of line "
+            f"{gap.line}, end it before the barrier, and test its condition again after that."
+        )
+    if gap.kind == "branch":
+        return (
+            f"Put {barrier} {place}, but outside the branch of line {gap.line}, which only some "
+            "threads enter: end it before the barrier, and test its condition again after that."
+        )
+    if gap.kind == "loop":
+        return (
+            f"Put {barrier} {place}, and let all threads make the same number of iterations of "
+            f"the loop of line {gap.line}: the barrier waits for every thread of the block."
+        )
+    return (
+        f"Put {barrier} {place}, and let all threads of the block make the call in line "
+        f"{gap.line}: the barrier waits for every one of them."
+    )
+
+
+def _place(gap: Gap, hazard: str) -> str:
+    """The place of the missing barrier by its lines."""
+    first, then = gap.first, gap.then
+    if gap.head:
+        return f"at the start of the body of the loop, before line {then}"
+    if first < then and not (gap.apart[0] >= gap.apart[1] > 0):
+        behind, before = gap.apart if any(gap.apart) else (first, then)
+        return f"between line {behind} and line {before}"
+    if first == then and gap.forward:
+        what = {"RAW": "the write and the read", "WAR": "the read and the write"}
+        return f"between {what.get(hazard, 'the two writes')} in line {first}"
+    behind, before = gap.within if any(gap.within) else (then, first)
+    again = f"between line {behind} and line {before}, and " if gap.both else ""
+    first, then = gap.apart if any(gap.apart) else (first, then)
+    return f"{again}after line {first}, before the next iteration of the loop reaches line {then}"
