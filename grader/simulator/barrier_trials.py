@@ -7,8 +7,10 @@ source, so that a barrier can be put there: no hint names a place that was tried
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
+from itertools import filterfalse
 from typing import TYPE_CHECKING
 
 from grader.simulator.core import bindings as c
@@ -16,7 +18,7 @@ from grader.simulator.core.run import Machine, Raw
 from grader.simulator.diagnose.barriers import BARRIER_KINDS, Moved
 from grader.simulator.diagnose.kernel_code import source_lines
 from grader.simulator.diagnose.places import Gap
-from grader.simulator.diagnose.race_messages import Meeting, Missing, Pair
+from grader.simulator.diagnose.race_messages import Early, Meeting, Missing, Pair
 from grader.simulator.diagnose.races import (
     ACROSS_BLOCKS,
     BLOCK_SCOPE,
@@ -26,11 +28,14 @@ from grader.simulator.diagnose.races import (
 )
 from grader.simulator.edited_code import (
     BARRIERS,
+    behind,
+    changed_machine,
     function_of,
     machine_with,
     with_barrier,
     with_barrier_moved,
     with_barriers,
+    with_statement_moved,
 )
 from grader.simulator.ptx.call_copies import original_name
 from grader.simulator.ptx.model import Function, Module, root_lines
@@ -233,9 +238,103 @@ class SignalTrials:
             raw = self.run(machine, order)
             if not raw.ended or _breaks_barriers(raw):
                 return None
-            pcs = [(int(r["pc"]), int(r["pc2"])) for r in raw.reports if int(r["kind"]) == c.RACE]
-            left |= {frozenset(lines[pc] for pc in p) for p in pcs if max(p) < len(lines)}
+            left |= _race_lines(raw, lines)
         return left
+
+
+class EarlySignals:
+    """Runs of one kernel's debug code in which a signal follows an access that it preceded.
+
+    Args:
+        machine: the kernel.
+        code: what is read of its code.
+        waits: the program counters of what waits for other threads.
+        signals: those of what signals other threads.
+        run: runs a machine in the order of the races, or in another one.
+    """
+
+    def __init__(
+        self,
+        machine: Machine,
+        code: KernelCode,
+        waits: Sequence[int],
+        signals: Sequence[int],
+        run: Run,
+    ) -> None:
+        self.machine, self.code, self.run = machine, code, run
+        self.waits, self.signals = waits, signals
+
+    def missing(self, pairs: Iterable[Pair]) -> dict[Pair, Missing]:
+        """What is missing, by race: a signal behind the access of the thread that signals."""
+        lines, out = self.code.line_of, dict[Pair, Missing]()
+        left: dict[Early, set[frozenset[int]] | None] = {}
+        for pair in sorted(pairs):
+            own = frozenset(lines[pc] for pc in pair)
+            tried = [e for one in self._early(pair) for e in (one, replace(one, fence=True))]
+            for early in tried:
+                if early not in left and len(left) < MOST_TRIALS:
+                    left[early] = self._left(early)
+                remain = left.get(early)
+                if remain is not None and own not in remain:
+                    out[pair] = Missing(early=early)
+                    break
+        return out
+
+    def _early(self, pair: Pair) -> Iterator[Early]:
+        """The signals that precede an access of a race in a block of statements, with no wait."""
+        branches, lines = self.code.branches, self.code.line_of
+        for access in pair:
+            for signal in filterfalse(self._repeats, self.signals):
+                parting = self.code.calls.parting(signal, access)
+                line, at = (x.line for x in parting) if parting else (lines[signal], lines[access])
+                own, other = branches.statement(line, at), branches.statement(at, line)
+                if own is None or other is None or own[1] >= other[0]:
+                    continue
+                if not any(own[1] < lines[pc] < other[0] for pc in self.waits):
+                    yield Early(line, at, *own, other[1])
+
+    def _repeats(self, pc: int) -> bool:
+        """Whether what an instruction reads decides whether it is repeated: it is a wait."""
+        flow = self.code.flow
+        return flow.values.blocks.get(pc) in flow.controlled(flow.loaded(pc))
+
+    def _left(self, early: Early) -> set[frozenset[int]] | None:
+        """The lines of the races of two orders with a signal moved; None where that fails."""
+        changed = next(filter(None, map(partial(_moved, early), self._functions())), None)
+        if changed is None:
+            return None
+        machine, left = changed_machine(self.machine, changed), set[frozenset[int]]()
+        lines = source_lines(machine.image)
+        for order in (0, ABREAST):
+            raw = self.run(machine, order)
+            if not raw.ended or not set(map(int, raw.reports["kind"])) <= {c.RACE, c.OLD_VALUE}:
+                return None
+            left |= _race_lines(raw, lines)
+        return left
+
+    def _functions(self) -> list[Function]:
+        """The module's functions that the kernel has."""
+        names = {original_name(f.name) for f in self.machine.image.functions}
+        return [f for name, f in self.machine.module.functions.items() if name in names]
+
+
+def _moved(early: Early, function: Function) -> Function | None:
+    """A function with a signal moved; None where it does not have its statement."""
+    lines = [*root_lines(i.location for i in function.body)]
+    own = [k for k, line in enumerate(lines) if early.first <= line <= early.last]
+    then = [k for k, line in enumerate(lines) if early.access <= line <= early.behind]
+    if not own or not then or then[-1] + 1 == len(lines) or own[-1] >= then[0]:
+        return None
+    if own[-1] - own[0] + 1 != len(own):
+        return None
+    statement, place = range(own[0], own[-1] + 1), behind(function, then)
+    return with_statement_moved(function, statement, place, fence=early.fence)
+
+
+def _race_lines(raw: Raw, lines: Sequence[int]) -> set[frozenset[int]]:
+    """The lines of the races of a run."""
+    pairs = [(int(r["pc"]), int(r["pc2"])) for r in raw.reports if int(r["kind"]) == c.RACE]
+    return {frozenset(lines[pc] for pc in p) for p in pairs if max(p) < len(lines)}
 
 
 def _index(place: Meeting, function: Function) -> int | None:
@@ -244,7 +343,7 @@ def _index(place: Meeting, function: Function) -> int | None:
     own = [k for k, line in enumerate(lines) if place.first <= line <= place.last]
     if not own:
         return None
-    at = own[0] if place.signals else own[-1] + 1
+    at = own[0] if place.signals else behind(function, own)
     return at if at < len(function.body) else None
 
 
@@ -256,17 +355,17 @@ def _breaks_barriers(raw: Raw) -> bool:
 def _sides(function: Function, gap: Gap) -> tuple[int, ...]:
     """The end of the first branch of a gap, the start of the second, and the end of both."""
     lines = [*root_lines(i.location for i in function.body)]
-    end, start = gap.apart
-    first = [k for k, line in enumerate(lines) if gap.first <= line <= end]
+    last, start = gap.apart
+    first = [k for k, line in enumerate(lines) if gap.first <= line <= last]
     then = [k for k, line in enumerate(lines) if start <= line <= gap.then]
     if not first or not then or gap.first not in lines or gap.then not in lines:
         return ()
     if start == gap.line:  # with the condition, which ends in jumps
         jumps = [k for k in then[:-1] if function.body[k].op.startswith("bra")]
         then = then[then.index(jumps[-1]) + 1 :] if jumps else then
+    end = [k for k, line in enumerate(lines) if gap.line <= line <= gap.within[1]][-1] + 1
     leaves = function.body[first[-1]].op.startswith("bra")
-    behind = [k for k, line in enumerate(lines) if gap.line <= line <= gap.within[1]][-1] + 1
-    return (first[-1] + (not leaves), then[0], behind) if behind < len(lines) else ()
+    return (first[-1] + (not leaves), then[0], end) if end < len(lines) else ()
 
 
 def _place(function: Function, gap: Gap) -> int | None:

@@ -7,7 +7,7 @@ statement in another place is a change of a few instructions.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from grader.simulator.core.bindings import core
@@ -37,6 +37,13 @@ def machine_with(module: Module, kernel: str, *changed: Function, apart: bool = 
     return Machine(module, image)
 
 
+def changed_machine(machine: Machine, *changed: Function) -> Machine:
+    """A machine with other functions in the place of those of their names."""
+    names = [f.name for f in machine.image.functions]
+    apart = any(original_name(name) != name for name in names)
+    return machine_with(machine.module, names[0], *changed, apart=apart)
+
+
 def function_of(machine: Machine, pc: int) -> tuple[Function, int] | None:
     """The module's function with an instruction, and its index there; None where it has none."""
     image = machine.image
@@ -62,9 +69,19 @@ def with_ops(machine: Machine, ops: Mapping[int, str]) -> Machine | None:
         ])
         for name, own in changed.items()
     ]  # fmt: skip
-    names = [f.name for f in machine.image.functions]
-    apart = any(original_name(name) != name for name in names)
-    return machine_with(machine.module, names[0], *edited, apart=apart)
+    return changed_machine(machine, *edited)
+
+
+def behind(function: Function, own: Sequence[int]) -> int:
+    """The index behind a statement's instructions, or of the jump that leaves its block there.
+
+    Args:
+        function: the function.
+        own: the indices of the instructions.
+    """
+    last = function.body[own[-1]]
+    target = function.labels.get(last.operands[0], -1) if last.op == "bra.uni" else own[0]
+    return own[-1] if not own[0] <= target <= own[-1] + 1 else own[-1] + 1
 
 
 def strong(op: str, order: str = "relaxed") -> str:
@@ -107,6 +124,28 @@ def with_barrier_moved(function: Function, first: int, place: int) -> Function:
         if body[at].op.startswith(BARRIERS):
             body[at] = replace(body[at], op="nop", operands=[])
     return with_barrier(replace(function, body=body), place, warp=False)
+
+
+def with_statement_moved(function: Function, own: range, place: int, *, fence: bool) -> Function:
+    """A function with the instructions of a statement before another place, which is behind them.
+
+    Args:
+        function: the function.
+        own: the indices of the instructions.
+        place: the index of the instruction that they precede then.
+        fence: whether a fence precedes them.
+    """
+    new = [replace(i) for i in function.body]
+    more = [Instruction("membar.gl", [], None, new[own.start].location)] * fence
+    body = [*new[: own.start], *new[own.stop : place], *more, *new[own.start : own.stop]]
+
+    def moved(at: int) -> int:
+        if own.start < at < own.stop:
+            return at - own.stop + place + fence
+        return at + fence if at > place else at - len(own) * (at >= own.stop)
+
+    labels = {name: moved(at) for name, at in function.labels.items()}
+    return replace(function, body=[*body, *new[place:]], labels=labels)
 
 
 def _with(function: Function, place: int, new: Instruction) -> Function:

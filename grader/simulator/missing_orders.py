@@ -15,6 +15,7 @@ from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from grader.simulator.barrier_trials import EarlySignals
 from grader.simulator.core import bindings as c
 from grader.simulator.core.run import Machine, Raw
 from grader.simulator.decode.dataflow import sources, targets
@@ -76,7 +77,11 @@ class OrderTrials:
         if not pairs or raw.steps > MOST_STEPS:
             return {}
         found = self._narrow(raw) or self._narrow_fences(pairs) or self._plain(raw)
-        return found or self._fences(pairs)
+        if found:
+            return found
+        signals = EarlySignals(self.machine, self.code, *self.waits_and_signals(pairs), self.run)
+        early = signals.missing(pairs)
+        return {**self._fences(pairs - early.keys()), **early}
 
     def _fences(self, pairs: set[Pair]) -> dict[Pair, Missing]:
         """The races that end where waits acquire, or signals release."""

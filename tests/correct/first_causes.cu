@@ -689,3 +689,273 @@ extern "C" __global__ void roles_with_two_barriers(int *a) {
         __syncthreads();
     }
 }
+
+// Bit-fields and bytes, for which there is no atomic.
+// kernel bit_fields_of_one_word grid 1 block 64
+// inout out int32 = np.zeros(64) -> _
+// hints Line a< writes the bit-field `low`: it reads the whole word, and writes it back
+struct Fields { unsigned low : 4; unsigned high : 4; };
+extern "C" __global__ void bit_fields_of_one_word(int *out) {
+    __shared__ Fields s;
+    int t = threadIdx.x;
+    if (t == 0) { s.low = 1; s.high = 0; }
+    __syncthreads();
+    if (t == 0) s.low = 3;  // <a
+    if (t == 32) s.high = 5;  // <- race
+    __syncthreads();
+    out[t] = s.low + s.high;
+}
+
+// kernel bit_fields_of_an_array grid 1 block 64
+// inout out int32 = np.zeros(64) -> _
+// hints writes the bit-field `
+extern "C" __global__ void bit_fields_of_an_array(int *out) {
+    __shared__ Fields s[32];
+    int t = threadIdx.x;
+    if (t < 32) { s[t].low = 1; s[t].high = 0; }
+    __syncthreads();
+    if (t < 32) s[t].low = t;  // <- race
+    else s[t - 32].high = t;  // <- race
+    __syncthreads();
+    out[t] = s[t % 32].low + s[t % 32].high;
+}
+
+// kernel bit_fields_between_blocks grid 2 block 32
+// inout b uint32 = np.zeros(1) -> _
+// hints change the word by atomicOr and atomicAnd.
+extern "C" __global__ void bit_fields_between_blocks(Fields *b) {
+    if (threadIdx.x) return;
+    if (blockIdx.x == 0) b->low = 3;  // <- race
+    else b->high = 4;  // <- race
+}
+
+// kernel words_of_their_own grid 1 block 64
+// out out int32 = np.full(64, 8)
+struct Words { unsigned low : 4; unsigned : 0; unsigned high : 4; };
+extern "C" __global__ void words_of_their_own(int *out) {
+    __shared__ Words s;
+    int t = threadIdx.x;
+    if (t == 0) s.low = 3;
+    if (t == 32) s.high = 5;
+    __syncthreads();
+    out[t] = s.low + s.high;
+}
+
+// kernel bytes_counted grid 2 block 64
+// in in uint8 = np.arange(128) % 8
+// inout bins uint8 = np.zeros(8) -> _
+// hints No atomic adds to 8 bits: use elements of 32 bits (int, unsigned)
+extern "C" __global__ void bytes_counted(const unsigned char *in, unsigned char *bins) {
+    bins[in[blockIdx.x * 64 + threadIdx.x]]++;  // <- race
+}
+
+// kernel shorts_counted grid 1 block 64
+// in in uint8 = np.arange(64) % 8
+// inout bins int32 = np.zeros(8) -> _
+// hints No atomic adds to 16 bits
+extern "C" __global__ void shorts_counted(const unsigned char *in, int *bins) {
+    __shared__ short s[8];
+    int t = threadIdx.x;
+    if (t < 8) s[t] = 0;
+    __syncthreads();
+    s[in[t]] += 1;  // <- race
+    __syncthreads();
+    if (t < 8) bins[t] = s[t];
+}
+
+// kernel bits_set_plainly grid 2 block 64
+// inout m uint32 = np.zeros(4) -> _
+// hints Use one atomic, such as atomicOr, for each update.
+extern "C" __global__ void bits_set_plainly(unsigned *m) {
+    int t = blockIdx.x * 64 + threadIdx.x;
+    m[t / 32] |= 1u << (t % 32);  // <- race
+}
+
+// kernel bytes_beside_each_other grid 1 block 64
+// in in uint8 = np.arange(64)
+// out out uint8 = np.arange(64)[::-1] + 1
+extern "C" __global__ void bytes_beside_each_other(const unsigned char *in, unsigned char *out) {
+    __shared__ unsigned char s[64];
+    int t = threadIdx.x;
+    s[t] = in[t];
+    s[t]++;
+    __syncthreads();
+    out[t] = s[63 - t];
+}
+
+// A slot that is given back before it is read, and a signal before what it tells of.
+// kernel slot_given_back_early grid 2 block 32
+// in in int32 = np.arange(32)
+// inout q int32 = np.zeros(4) -> _
+// inout ends int32 = np.zeros(2) -> _
+// inout out int32 = np.zeros(32) -> _
+// hints Line a< signals other threads before line b< accesses `q`: they may access it in between. Put the statement of l
+extern "C" __global__ void slot_given_back_early(const int *in, int *q, volatile int *ends, int *out) {
+    if (threadIdx.x) return;
+    if (blockIdx.x == 0) {
+        for (int i = 0; i < 32; i++) {
+            while (ends[1] - ends[0] >= 4) {}
+            __threadfence();
+            q[i % 4] = in[i];  // <- race
+            __threadfence();
+            ends[1] = i + 1;
+        }
+    } else {
+        for (int i = 0; i < 32; i++) {
+            while (ends[1] <= i) {}
+            __threadfence();
+            ends[0] = i + 1;  // <a
+            __threadfence();
+            out[i] = q[i % 4];  // <b <- race
+        }
+    }
+}
+
+// kernel slot_given_back_early_in_a_block grid 1 block 64
+// in in int32 = np.arange(32)
+// inout out int32 = np.zeros(32) -> _
+// hints after line b<, and call __threadfence_block() before it. A run with that does not have this race.
+extern "C" __global__ void slot_given_back_early_in_a_block(const int *in, int *out) {
+    __shared__ int q[4], head, tail;
+    if (threadIdx.x == 0) head = tail = 0;
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        for (int i = 0; i < 32; i++) {
+            while (atomicAdd(&tail, 0) - atomicAdd(&head, 0) >= 4) {}
+            __threadfence_block();
+            q[i % 4] = in[i];  // <- race
+            __threadfence_block();
+            atomicAdd(&tail, 1);
+        }
+    } else if (threadIdx.x == 32) {
+        for (int i = 0; i < 32; i++) {
+            while (atomicAdd(&tail, 0) <= i) {}
+            __threadfence_block();
+            atomicAdd(&head, 1);
+            out[i] = q[i % 4];  // <b <- race
+        }
+    }
+}
+
+// kernel slot_flag_cleared_early grid 2 block 32
+// in in int32 = np.arange(32)
+// inout q int32 = np.zeros(4) -> _
+// inout full int32 = np.zeros(4) -> _
+// inout out int32 = np.zeros(32) -> _
+// hints Line a< signals other threads before line b< accesses `q`
+extern "C" __global__ void slot_flag_cleared_early(const int *in, int *q, int *full, int *out) {
+    if (threadIdx.x) return;
+    if (blockIdx.x == 0) {
+        for (int i = 0; i < 32; i++) {
+            while (atomicAdd(&full[i % 4], 0) == 1) {}
+            __threadfence();
+            q[i % 4] = in[i];  // <- race
+            __threadfence();
+            atomicExch(&full[i % 4], 1);
+        }
+    } else {
+        for (int i = 0; i < 32; i++) {
+            while (atomicAdd(&full[i % 4], 0) == 0) {}
+            __threadfence();
+            atomicExch(&full[i % 4], 0);  // <a
+            out[i] = q[i % 4];  // <b <- race
+        }
+    }
+}
+
+// kernel slot_given_back_early_by_a_store grid 2 block 32
+// in in int32 = np.arange(32)
+// inout q int32 = np.zeros(4) -> _
+// inout ends int32 = np.zeros(2) -> _
+// inout out int32 = np.zeros(32) -> _
+// hints Put the statement of line a< after line b<. A run with that does not have this race.
+#include <cuda/atomic>
+extern "C" __global__ void slot_given_back_early_by_a_store(const int *in, int *q, int *ends, int *out) {
+    cuda::atomic_ref<int, cuda::thread_scope_device> head(ends[0]), tail(ends[1]);
+    if (threadIdx.x) return;
+    if (blockIdx.x == 0) {
+        for (int i = 0; i < 32; i++) {
+            while (i - head.load(cuda::memory_order_acquire) >= 4) {}
+            q[i % 4] = in[i];  // <- race
+            tail.store(i + 1, cuda::memory_order_release);
+        }
+    } else {
+        for (int i = 0; i < 32; i++) {
+            while (tail.load(cuda::memory_order_acquire) <= i) {}
+            head.store(i + 1, cuda::memory_order_release);  // <a
+            out[i] = q[i % 4];  // <b <- race
+        }
+    }
+}
+
+// kernel signaled_before_the_write grid 2 block 32
+// inout flag int32 = np.zeros(1) -> _
+// inout data int32 = np.zeros(8) -> _
+// inout out int32 = np.zeros(1) -> _
+// hints Line a< signals other threads before line b< accesses `data`
+extern "C" __global__ void signaled_before_the_write(int *flag, int *data, int *out) {
+    if (threadIdx.x) return;
+    if (blockIdx.x == 0) {
+        __threadfence();
+        atomicExch(flag, 1);  // <a
+        for (int i = 0; i < 8; i++) data[i] = i;  // <b <- race
+    } else {
+        while (atomicAdd(flag, 0) == 0) {}
+        __threadfence();
+        int sum = 0;
+        for (int i = 0; i < 8; i++) sum += data[i];  // <- race
+        *out = sum;
+    }
+}
+
+// kernel unlocked_before_the_write grid 4 block 32
+// inout lock int32 = np.zeros(1) -> _
+// inout sum int32 = np.zeros(1) -> _
+// hints Line a< signals other threads before line b< accesses `sum`
+extern "C" __global__ void unlocked_before_the_write(int *lock, int *sum) {
+    if (threadIdx.x) return;
+    while (atomicCAS(lock, 0, 1) != 0) {}
+    __threadfence();
+    int old = *sum;  // <- race
+    atomicExch(lock, 0);  // <a
+    *sum = old + 1;  // <b <- race
+}
+
+// A request is signaled before the answer is read, which another signal tells of.
+// kernel requested_and_answered grid 2 block 32
+// inout flags int32 = np.zeros(2) -> np.ones(2)
+// inout data int32 = np.zeros(1) -> _
+// out out int32 = np.full(1, 7)
+extern "C" __global__ void requested_and_answered(int *flags, int *data, int *out) {
+    if (threadIdx.x) return;
+    if (blockIdx.x == 0) {
+        atomicExch(&flags[0], 1);
+        while (atomicAdd(&flags[1], 0) == 0) {}
+        __threadfence();
+        *out = *data;
+    } else {
+        while (atomicAdd(&flags[0], 0) == 0) {}
+        *data = 7;
+        __threadfence();
+        atomicExch(&flags[1], 1);
+    }
+}
+
+// kernel requested_and_answered_without_release grid 2 block 32
+// inout flags int32 = np.zeros(2) -> _
+// inout data int32 = np.zeros(1) -> _
+// inout out int32 = np.zeros(1) -> _
+// hints Call __threadfence() before line a<.
+extern "C" __global__ void requested_and_answered_without_release(int *flags, int *data, int *out) {
+    if (threadIdx.x) return;
+    if (blockIdx.x == 0) {
+        atomicExch(&flags[0], 1);
+        while (atomicAdd(&flags[1], 0) == 0) {}
+        __threadfence();
+        *out = *data;  // <- race
+    } else {
+        while (atomicAdd(&flags[0], 0) == 0) {}
+        *data = 7;
+        atomicExch(&flags[1], 1);  // <a
+    }
+}

@@ -228,6 +228,26 @@ class Meeting:
 
 
 @dataclass(frozen=True)
+class Early:
+    """A signal that precedes an access of its thread, which it has to follow.
+
+    Attributes:
+        line: the line of the signal.
+        access: that of the access.
+        first, last: the lines of the statement with the signal, or with a call that leads to it.
+        behind: the last line of the statement with the access.
+        fence: whether a fence has to precede the signal.
+    """
+
+    line: int
+    access: int
+    first: int
+    last: int
+    behind: int
+    fence: bool = False
+
+
+@dataclass(frozen=True)
 class Missing:
     """What makes the accesses of a race ordered, as trials show.
 
@@ -240,6 +260,7 @@ class Missing:
         reads, writes: the line of a plain read, and of a plain write, of what threads wait for,
             that have to be atomic; 0 for none.
         meeting: where all threads of a block have to meet for a signal or wait.
+        early: a signal that has to follow an access.
     """
 
     acquires: int = 0
@@ -249,6 +270,7 @@ class Missing:
     reads: int = 0
     writes: int = 0
     meeting: Meeting | None = None
+    early: Early | None = None
 
 
 def hazard_in_time(r: Report) -> str:
@@ -272,6 +294,8 @@ def order_hint(r: Report, missing: Missing, text: Callable[[int], str]) -> str:
     if missing.meeting is not None:
         return _meeting_hint(r, missing.meeting)
     fence = "__threadfence()" if r.has(ACROSS_BLOCKS) else "__threadfence_block()"
+    if (early := missing.early) is not None:
+        return _early_hint(r, early, fence)
     says, fixes = _plain_accesses(missing, text)
     if line := missing.acquires:
         says.append(
@@ -316,6 +340,16 @@ def _wider_hint(missing: Missing, text: Callable[[int], str]) -> str:
     fix = "Use `cuda::thread_scope_device`" if "thread_scope" in own else fix
     instead = ", not __threadfence_block()" * ("_block" in own)
     return f"{what} {fix} there{instead}. A run with that does not have this race."
+
+
+def _early_hint(r: Report, early: Early, fence: str) -> str:
+    """The fix of a race of an access that is behind its thread's signal."""
+    more = f", and call {fence} before it" * early.fence
+    return (
+        f"Line {early.line} signals other threads before line {early.access} accesses "
+        f"{subject(r)}: they may access it in between. Put the statement of line {early.line} "
+        f"after line {early.behind}{more}. A run with that does not have this race."
+    )
 
 
 def _meeting_hint(r: Report, m: Meeting) -> str:

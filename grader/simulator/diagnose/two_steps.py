@@ -33,13 +33,29 @@ from grader.simulator.diagnose.races import (
     Report,
     subject,
 )
-from grader.simulator.ptx.model import Instruction
+from grader.simulator.ptx.model import TYPE_BYTES, Instruction
 
 if TYPE_CHECKING:
     from grader.compile.syntax import Tree
 
 _MOST_LETTERS = 1000
 """Of a line, the letters that are searched."""
+
+
+_ATOMIC_BYTES = 4
+"""The least bytes that atomicAdd and others update."""
+_ATOMICS = {
+    "|=": "atomicOr",
+    "&=": "atomicAnd",
+    "^=": "atomicXor",
+    "max(": "atomicMax",
+    "min(": "atomicMin",
+}
+"""By what a line has, the atomic that does the same."""
+_HALVES = re.compile(r"half|bfloat16")
+"""Of a type of 16 bits that atomicAdd takes."""
+_MEMBER = re.compile(r"(?:\.|->)\s*([A-Za-z_]\w*)\s*(?:(?:[-+*/%|&^]|<<|>>)?=(?!=)|\+\+|--)")
+"""A member that a line writes."""
 
 
 class TwoSteps:
@@ -70,12 +86,7 @@ class TwoSteps:
         twice = twice if across else {pc for pc in twice if not order.follows(pc, pc)}
         updates += [pc for pc in stores if pc in twice and self._kept_between(pc, r, reports)]
         if not beside.isdisjoint(updates) or not twice.isdisjoint(updates):
-            line = self.image.locations[updates[0]].line
-            return (
-                f"Line {line} reads {name}, computes and writes it back: two steps, and updates "
-                "of other threads between them are lost. Use one atomic, such as atomicAdd, for "
-                "each update."
-            )
+            return self._update(updates[0], name)
         if across and (lines := self._check(r)):
             return (
                 f"Line {lines[0]} reads {name}, and line {lines[1]} writes it where that value "
@@ -97,6 +108,39 @@ class TwoSteps:
                 "blocks (grid.sync()) after which none updates it before the next one."
             )
         return ""
+
+    def _update(self, store: int, name: str) -> str:
+        """What is wrong with an update in two steps, and the fix."""
+        line, text = self.image.locations[store].line, self._text(self.image.locations[store].line)
+        members = {m for m in _MEMBER.findall(text) if self._is_bit_field(m)}
+        if members:
+            return (
+                f"Line {line} writes the bit-field `{min(members)}`: it reads the whole word, and "
+                "writes it back, so that what other threads write to other bit-fields of the word "
+                "in between is lost. Give each thread a word of its own, or change the word by "
+                "atomicOr and atomicAnd."
+            )
+        what = (
+            f"Line {line} reads {name}, computes and writes it back: two steps, and updates "
+            "of other threads between them are lost."
+        )
+        kind = self.image.ops[store].split(".")[-1]
+        size = TYPE_BYTES.get(kind, _ATOMIC_BYTES)
+        if size < _ATOMIC_BYTES and not any(map(_HALVES.search, self.lines)):
+            bits = f"{8 * size} bits"
+            return (
+                f"{what} No atomic adds to {bits}: use elements of 32 bits (int, unsigned), and "
+                "one atomic for each update."
+            )
+        atomic = next((a for sign, a in _ATOMICS.items() if sign in text), "atomicAdd")
+        if kind[0] == "f" and atomic in ("atomicMax", "atomicMin"):
+            atomic = "atomicCAS in a loop"
+        return f"{what} Use one atomic, such as {atomic}, for each update."
+
+    def _is_bit_field(self, member: str) -> bool:
+        """Whether the source declares a bit-field of a name."""
+        declared = re.compile(rf"\b{re.escape(member)}\s*:\s*\w+\s*[;,]")
+        return any(declared.search(text[:_MOST_LETTERS]) for text in self.lines)
 
     def swapped(self, r: Report, order: ProgramOrder, calls: Calls) -> tuple[str, bool] | None:
         """The fix of a race of a plain read with the swap that confirms its value.
