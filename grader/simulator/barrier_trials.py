@@ -32,6 +32,7 @@ from grader.simulator.edited_code import (
     changed_machine,
     function_of,
     machine_with,
+    most_trials,
     with_barrier,
     with_barrier_moved,
     with_barriers,
@@ -50,8 +51,6 @@ MOST_TRIALS = 6
 """The places that are tried in one run's code."""
 MOST_MEETINGS, MOST_LINES = 8, 3
 """The places that are tried for the signals and waits of one run, and those of each for a race."""
-MOST_DECODED = 1 << 11
-"""The instructions that are decoded for these trials, beside the first one's."""
 
 Run = Callable[[Machine, int], Raw]
 
@@ -71,7 +70,9 @@ class BarrierTrials:
         self, machine: Machine, module: Module, code: KernelCode, raw: Raw, run: Run
     ) -> None:
         self.machine, self.module, self.code, self.run = machine, module, code, run
-        self.left = MOST_TRIALS if raw.ended and raw.steps <= MOST_STEPS else 0
+        self.left = (
+            most_trials(machine.image, MOST_TRIALS) if raw.ended and raw.steps <= MOST_STEPS else 0
+        )
         self.known: dict[object, bool | None] = {}
         self.moves: dict[int, Moved | None] = {}
         self.stuck, self.raw = _breaks_barriers(raw), raw
@@ -189,7 +190,7 @@ class SignalTrials:
         every = dict.fromkeys(place for places in own.values() for place in places)
         out: dict[Pair, Missing] = {}
         lines = self.code.line_of
-        for place in [*every][: min(MOST_MEETINGS, 1 + MOST_DECODED // len(self.code.image.ops))]:
+        for place in [*every][: most_trials(self.code.image, MOST_MEETINGS)]:
             missing = [pair for pair in pairs - out.keys() if place in own[pair]]
             if not missing or (left := self._left(place)) is None:
                 continue
@@ -268,11 +269,12 @@ class EarlySignals:
         """What is missing, by race: a signal behind the access of the thread that signals."""
         lines, out = self.code.line_of, dict[Pair, Missing]()
         left: dict[Early, set[frozenset[int]] | None] = {}
+        most = most_trials(self.machine.image, MOST_TRIALS)
         for pair in sorted(pairs):
             own = frozenset(lines[pc] for pc in pair)
             tried = [e for one in self._early(pair) for e in (one, replace(one, fence=True))]
             for early in tried:
-                if early not in left and len(left) < MOST_TRIALS:
+                if early not in left and len(left) < most:
                     left[early] = self._left(early)
                 remain = left.get(early)
                 if remain is not None and own not in remain:

@@ -12,14 +12,26 @@ from dataclasses import replace
 
 from grader.simulator.core.bindings import core
 from grader.simulator.core.run import Machine
-from grader.simulator.decode.module import decode
+from grader.simulator.decode.module import Image, decode
 from grader.simulator.ptx.call_copies import original_name
 from grader.simulator.ptx.model import Function, Instruction, Location, Module
 
+MOST_DECODED = 1 << 12
+"""The instructions that are decoded for the trials of one kind, beside the first one's."""
 BARRIERS = ("bar.sync", "barrier.sync")
 _OWN_BARRIER = "15"
 _ORDERS = ("volatile", "relaxed", "acquire", "release", "acq_rel", "sc", "weak")
 _SCOPES = ("cta", "cluster", "gpu", "sys")
+
+
+def most_trials(image: Image, most: int) -> int:
+    """How often changed code of an image may be decoded for trials: once at least.
+
+    Args:
+        image: the image.
+        most: the number for small code.
+    """
+    return min(most, 1 + MOST_DECODED // len(image.ops))
 
 
 def machine_with(module: Module, kernel: str, *changed: Function, apart: bool = False) -> Machine:
@@ -124,6 +136,14 @@ def with_barrier_moved(function: Function, first: int, place: int) -> Function:
         if body[at].op.startswith(BARRIERS):
             body[at] = replace(body[at], op="nop", operands=[])
     return with_barrier(replace(function, body=body), place, warp=False)
+
+
+def with_retries(function: Function, at: int) -> Function:
+    """A function that repeats an instruction until the predicate in its first operand holds."""
+    wait, label = function.body[at], f"$retry{at}"
+    jump = Instruction("bra", [label], (wait.operands[0], True), Location())
+    new = _with(function, at + 1, jump)
+    return replace(new, labels=new.labels | {label: at})
 
 
 def with_statement_moved(function: Function, own: range, place: int, *, fence: bool) -> Function:

@@ -39,7 +39,7 @@ from grader.simulator.diagnose.races import (
     STALE_CACHE,
     UNWAITED,
 )
-from grader.simulator.edited_code import strong, with_ops
+from grader.simulator.edited_code import most_trials, strong, with_ops
 from grader.simulator.schedules import ABREAST
 
 if TYPE_CHECKING:
@@ -151,7 +151,10 @@ class OrderTrials:
     def _plain(self, raw: Raw) -> dict[Pair, Missing]:
         """The races that end where plain accesses to what threads wait for are atomic."""
         signals = plain_signals(self.machine, self.code, self.pairs)
-        found = (self._with_atomics(own, raw) for own in signals[:MOST_LINES])
+        found = (
+            self._with_atomics(own, raw)
+            for own in signals[: most_trials(self.machine.image, MOST_LINES)]
+        )
         return next((out for out in found if out), {})
 
     def _with_atomics(self, own: frozenset[int], raw: Raw) -> dict[Pair, Missing]:

@@ -30,6 +30,7 @@ from grader.simulator.core.bindings import (
     LIMIT,
     OLD_VALUE,
     RACE,
+    STANDSTILL,
     TIMEOUT,
 )
 from grader.simulator.core.run import Limits, Machine, Raw
@@ -39,9 +40,8 @@ from grader.simulator.diagnose.barriers import BARRIER_KINDS
 from grader.simulator.diagnose.confirmation import run_confirmed, synchronizations
 from grader.simulator.diagnose.findings import Explainer
 from grader.simulator.diagnose.merging import merge_findings, unconfirmed, with_calls_of
-from grader.simulator.diagnose.race_messages import Missing, Pair
-from grader.simulator.diagnose.race_places import Trials
 from grader.simulator.exchange import pack_traces, too_large, too_much_static, unpack_program
+from grader.simulator.mbarrier_trials import MbarrierTrials
 from grader.simulator.missing_orders import OrderTrials
 from grader.simulator.order_runs import How, OneRun, Runs
 from grader.simulator.other_orders import OtherOrders
@@ -69,6 +69,9 @@ MEASURES: Mapping[WorkMeasure, int | None] = MappingProxyType(
 
 MOST_TRIALS = 3
 """Of the orders of a launch with races, those in which it is tried what would order these."""
+
+TRIAL_STEPS, TRIAL_SHARE = 1 << 14, 8
+"""The steps of a run with changed code: so many, and so often those of the run that it is like."""
 
 LEAST_SECONDS = 0.05
 """What a run may take when the launch has used up its time."""
@@ -220,8 +223,7 @@ class _Simulation:
                 self.unset = unset_members(raw, image, self.kernel)
             explainer = self.explainer(variant, raw)
             if not variant.counts:
-                explainer.missing = self.missing_orders(variant, raw, limits, explainer)
-                explainer.trials = self.barrier_trials(variant, raw, limits, explainer)
+                self.add_trials(variant, raw, limits, explainer)
             counts = synchronizations(image, raw)
             debug = debug or counts
             doubts = explainer.code.confirmation.doubts if variant.counts else None
@@ -246,34 +248,28 @@ class _Simulation:
         other = replace(other, reports=other.reports[other.reports["kind"] != OLD_VALUE])
         other = unconfirmed(other, apart.machine.image, self.optimized)
         explainer = self.explainer(apart, other)
-        explainer.missing = self.missing_orders(apart, other, limits, explainer)
-        explainer.trials = self.barrier_trials(apart, other, limits, explainer)
+        self.add_trials(apart, other, limits, explainer)
         return with_calls_of(findings, explainer.findings())
 
-    def missing_orders(
-        self, variant: Variant, raw: Raw, limits: Limits, explainer: Explainer
-    ) -> Mapping[Pair, Missing]:
-        """What orders the accesses of the races of a run, if waits and signals of the code do."""
-        races = raw.ended and RACE in raw.reports["kind"]
-        if not (races and variant.machine.image.exact and self.trials):
-            return {}
-        self.trials -= 1
-        code, run = explainer.code, self.changed_run(limits)
-        trials = OrderTrials(variant.machine, code, run)
-        found = trials.missing(raw)
-        if limits.schedule:
-            return found
-        sides, module = trials.waits_and_signals(trials.pairs), self.variants_of.modules[False]
-        return {**SignalTrials(module, code, *sides, run).missing(raw, found), **found}
-
-    def barrier_trials(
-        self, variant: Variant, raw: Raw, limits: Limits, explainer: Explainer
-    ) -> Trials | None:
-        """What tries barriers for the races of a run in the usual order."""
-        if limits.schedule or {RACE, *BARRIER_KINDS}.isdisjoint(raw.reports["kind"].tolist()):
-            return None
-        module, run = self.variants_of.modules[False], self.changed_run(limits)
-        return BarrierTrials(variant.machine, module, explainer.code, raw, run)
+    def add_trials(self, variant: Variant, raw: Raw, limits: Limits, explainer: Explainer) -> None:
+        """Let an explainer know what runs with a change of the code show of a run's findings."""
+        most = min(limits.steps, TRIAL_STEPS + TRIAL_SHARE * raw.steps)
+        run = self.changed_run(replace(limits, steps=most))
+        machine, code = variant.machine, explainer.code
+        kinds, module = {*raw.reports["kind"].tolist()}, self.variants_of.modules[False]
+        if self.left().seconds <= LEAST_SECONDS:
+            return
+        if RACE in kinds and raw.ended and machine.image.exact and self.trials:
+            self.trials -= 1
+            orders = OrderTrials(machine, code, run)
+            explainer.missing = found = orders.missing(raw)
+            if not limits.schedule:
+                sides = orders.waits_and_signals(orders.pairs)
+                signals = SignalTrials(module, code, *sides, run).missing(raw, found)
+                explainer.missing = {**signals, **found}
+        if not (limits.schedule or kinds.isdisjoint((RACE, STANDSTILL, *BARRIER_KINDS))):
+            explainer.cause = MbarrierTrials(machine, code, run).cause(raw)
+            explainer.trials = BarrierTrials(machine, module, code, raw, run)
 
     def changed_run(self, limits: Limits) -> Callable[[Machine, int], Raw]:
         """What runs a changed machine, in the order of some limits (0) or in another one."""

@@ -959,3 +959,162 @@ extern "C" __global__ void requested_and_answered_without_release(int *flags, in
         atomicExch(&flags[1], 1);  // <a
     }
 }
+
+// Barriers of shared memory: what the waits and arrivals do wrong.
+// kernel result_of_a_wait_ignored grid 1 block 64
+// in in int32 = np.arange(64)
+// inout out int32 = np.zeros(64) -> _
+// hints Line a< goes on before the phase has ended
+#include <cuda/barrier>
+#include <cuda/latch>
+#include <cuda/ptx>
+__device__ void mbarrier_begin(unsigned b, int n) { asm volatile("mbarrier.init.shared.b64 [%0], %1;" :: "r"(b), "r"(n) : "memory"); }
+__device__ void mbarrier_arrive(unsigned b) { asm volatile("{ .reg .b64 s; mbarrier.arrive.shared.b64 s, [%0]; }" :: "r"(b) : "memory"); }
+__device__ int mbarrier_try(unsigned b, int parity) {
+    int ok;
+    asm volatile("{\n .reg .pred p;\n mbarrier.try_wait.parity.shared.b64 p, [%1], %2;\n selp.s32 %0, 1, 0, p; }" : "=r"(ok) : "r"(b), "r"(parity) : "memory");
+    return ok;
+}
+extern "C" __global__ void result_of_a_wait_ignored(const int *in, int *out) {
+    __shared__ alignas(8) unsigned long long bar;
+    __shared__ int s[64];
+    int t = threadIdx.x;
+    unsigned b = __cvta_generic_to_shared(&bar);
+    if (t == 0) mbarrier_begin(b, 64);
+    __syncthreads();
+    s[t] = in[t];
+    mbarrier_arrive(b);
+    mbarrier_try(b, 0);  // <a
+    out[t] = s[63 - t];  // <- race
+}
+
+// kernel result_of_a_token_ignored grid 1 block 64
+// in in int32 = np.arange(64)
+// inout out int32 = np.zeros(64) -> _
+// hints Line a< goes on before the phase has ended
+extern "C" __global__ void result_of_a_token_ignored(const int *in, int *out) {
+    __shared__ alignas(8) uint64_t bar;
+    __shared__ int s[64];
+    int t = threadIdx.x;
+    if (t == 0) cuda::ptx::mbarrier_init(&bar, 64);
+    __syncthreads();
+    s[t] = in[t];
+    uint64_t token = cuda::ptx::mbarrier_arrive(&bar);
+    cuda::ptx::mbarrier_try_wait(&bar, token);  // <a
+    out[t] = s[63 - t];  // <- race
+}
+
+// kernel one_parity_in_all_rounds grid 1 block 64
+// in in int32 = np.arange(256)
+// inout out int32 = np.zeros(256) -> _
+// hints Line a< waits for parity 0 in each round of the loop of line b<. Phases have parity 0 and 1 in turn
+extern "C" __global__ void one_parity_in_all_rounds(const int *in, int *out) {
+    __shared__ alignas(8) unsigned long long bar;
+    __shared__ int s[64];
+    int t = threadIdx.x;
+    unsigned b = __cvta_generic_to_shared(&bar);
+    if (t == 0) mbarrier_begin(b, 64);
+    __syncthreads();
+    for (int r = 0; r < 4; r++) {  // <b
+        s[t] = in[r * 64 + t];
+        mbarrier_arrive(b);
+        while (!mbarrier_try(b, 0)) {}  // <a <- timeout
+        out[r * 64 + t] = s[63 - t];  // <- race
+        __syncthreads();
+    }
+}
+
+// kernel one_parity_of_the_producers grid 1 block 64
+// in in int32 = np.arange(256)
+// inout out int32 = np.zeros(256) -> _
+// hints Line a< waits for parity 1 in each round
+extern "C" __global__ void one_parity_of_the_producers(const int *in, int *out) {
+    __shared__ alignas(8) unsigned long long full, empty;
+    __shared__ int s[32];
+    int t = threadIdx.x;
+    unsigned f = __cvta_generic_to_shared(&full), e = __cvta_generic_to_shared(&empty);
+    if (t == 0) { mbarrier_begin(f, 32); mbarrier_begin(e, 32); }
+    __syncthreads();
+    if (t < 32) {
+        for (int r = 0; r < 4; r++) {
+            while (!mbarrier_try(e, 1)) {}  // <a
+            s[t] = in[r * 32 + t];
+            mbarrier_arrive(f);
+        }
+    } else {
+        for (int r = 0; r < 4; r++) {
+            while (!mbarrier_try(f, r & 1)) {}  // <- timeout
+            out[r * 32 + t - 32] = s[63 - t];
+            mbarrier_arrive(e);
+        }
+    }
+}
+
+// kernel one_parity_of_each_barrier grid 1 block 64
+// in in int32 = np.arange(128)
+// out out int32 = np.arange(128).reshape(2, 64)[:, ::-1].ravel()
+extern "C" __global__ void one_parity_of_each_barrier(const int *in, int *out) {
+    __shared__ alignas(8) unsigned long long bars[2];
+    __shared__ int s[2][64];
+    int t = threadIdx.x;
+    unsigned b = __cvta_generic_to_shared(bars);
+    if (t == 0) { mbarrier_begin(b, 64); mbarrier_begin(b + 8, 64); }
+    __syncthreads();
+    for (int r = 0; r < 2; r++) {
+        s[r][t] = in[r * 64 + t];
+        mbarrier_arrive(b + 8 * r);
+        while (!mbarrier_try(b + 8 * r, 0)) {}
+        out[r * 64 + t] = s[r][63 - t];
+    }
+}
+
+// kernel left_and_arrives_again grid 1 block 64
+// inout out int32 = np.zeros(64) -> _
+// hints A thread leaves the barrier in line a< (arrive_and_drop), and arrives at it again later.
+extern "C" __global__ void left_and_arrives_again(int *out) {
+    using barrier_t = cuda::barrier<cuda::thread_scope_block>;
+    __shared__ alignas(8) unsigned char raw[sizeof(barrier_t)];
+    __shared__ int s[64];
+    barrier_t &bar = *reinterpret_cast<barrier_t *>(raw);
+    int t = threadIdx.x;
+    if (t == 0) init(&bar, 64);
+    __syncthreads();
+    if (t == 63) bar.arrive_and_drop();  // <a
+    else bar.arrive_and_wait();
+    s[t] = t;
+    bar.arrive_and_wait();  // <- timeout
+    out[t] = s[63 - t];  // <- race
+}
+
+// kernel counted_below_zero grid 1 block 64
+// inout out int32 = np.zeros(64) -> _
+// hints A latch is counted below 0. Initialize it with the number of all arrivals
+extern "C" __global__ void counted_below_zero(int *out) {
+    using latch_t = cuda::latch<cuda::thread_scope_block>;
+    __shared__ alignas(8) unsigned char raw[sizeof(latch_t)];
+    __shared__ int s[64];
+    latch_t &latch = *reinterpret_cast<latch_t *>(raw);
+    int t = threadIdx.x;
+    if (t == 0) new (&latch) latch_t(64);
+    __syncthreads();
+    for (int r = 0; r < 2; r++) {
+        s[t] = t + r;
+        latch.arrive_and_wait();  // <- timeout
+        out[t] += s[63 - t];
+    }
+}
+
+// kernel counted_to_zero grid 1 block 64
+// out out int32 = np.arange(64)[::-1]
+extern "C" __global__ void counted_to_zero(int *out) {
+    using latch_t = cuda::latch<cuda::thread_scope_block>;
+    __shared__ alignas(8) unsigned char raw[sizeof(latch_t)];
+    __shared__ int s[64];
+    latch_t &latch = *reinterpret_cast<latch_t *>(raw);
+    int t = threadIdx.x;
+    if (t == 0) new (&latch) latch_t(64);
+    __syncthreads();
+    s[t] = t;
+    latch.arrive_and_wait();
+    out[t] = s[63 - t];
+}

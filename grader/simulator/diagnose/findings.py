@@ -110,6 +110,7 @@ class Explainer:
         self.out_of_bounds: frozenset[tuple[int, str]] = frozenset()
         self.missing: Mapping[Pair, Missing] = {}
         self.trials: Trials | None = None
+        self.cause = ""
 
     @cached_property
     def sign_hint(self) -> str:
@@ -143,7 +144,7 @@ class Explainer:
         reports = [r for r in map(explain, reports) if r is not None]
         found = self._ordered(reports, list(map(self._finding, reports)))
         found = with_barriers_first(reports, found, self.trials) if self.trials else found
-        found = with_first_hints(found)
+        found = with_first_hints(found, self.cause)
         self.calls_unknown = any(map(self._lacks_calls, reports, found))
         return fold(found)
 

@@ -92,8 +92,19 @@ def mbarrier_finding(r: Report) -> Finding:
     )
 
 
-def with_first_hints(findings: Sequence[Finding]) -> list[Finding]:
-    """Findings of which those of endless waits do not repeat or contradict another's hint."""
+def with_first_hints(findings: Sequence[Finding], cause: str = "") -> list[Finding]:
+    """Findings of which those of endless waits do not repeat or contradict another's hint.
+
+    Args:
+        findings: the findings.
+        cause: the fix of all that follows from a wrong use of an mbarrier; empty where none is.
+    """
+    if cause:
+        kinds = ("race", "timeout", "uninitialized-read", "barrier-divergence")
+        wrong = [f.kind in kinds and f.severity == "error" for f in findings]
+        return [
+            replace(f, hint=cause) if own else f for f, own in zip(findings, wrong, strict=True)
+        ]
     misused = {f.variable: f.hint for f in findings if f.kind == "barrier-divergence"}
     out = list[Finding]()
     for f in findings:

@@ -1,0 +1,149 @@
+"""Find what is wrong with the waits and arrivals at an mbarrier, by runs without it.
+
+A race or an endless wait behind such a barrier does not show whether a barrier of the block is
+missing or one of these is wrong: a wait whose result is not tested, or an arrival of a thread that
+has left the barrier. A run without that, and without any finding, shows it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
+
+from grader.simulator.core import bindings as c
+from grader.simulator.core.run import Machine, Raw
+from grader.simulator.diagnose.places import LOOPS
+from grader.simulator.edited_code import (
+    changed_machine,
+    function_of,
+    most_trials,
+    with_ops,
+    with_retries,
+)
+
+if TYPE_CHECKING:
+    from grader.compile.syntax import Node
+    from grader.simulator.diagnose.kernel_code import KernelCode
+
+MOST_STEPS = 1 << 18
+"""The warp instructions of a run that is repeated."""
+MOST_TRIALS = 4
+"""The waits, and the arrivals, that are tried."""
+
+_WAITS = ("mbarrier.try_wait", "mbarrier.test_wait")
+_DROP = "mbarrier.arrive_drop"
+_WAIT_NAME = re.compile(r"wait|try|test|parity", re.IGNORECASE)
+_PARITY = re.compile(r"[01][uU]?|true|false")
+_HARMLESS = {c.OLD_VALUE, c.EARLY_EXIT}
+
+
+class MbarrierTrials:
+    """Runs of one kernel's debug code with another use of its mbarriers.
+
+    Args:
+        machine: the kernel.
+        code: what is read of its code.
+        run: runs a machine in the order of the findings, or in another one.
+    """
+
+    def __init__(
+        self, machine: Machine, code: KernelCode, run: Callable[[Machine, int], Raw]
+    ) -> None:
+        self.machine, self.code, self.run = machine, code, run
+
+    def cause(self, raw: Raw) -> str:
+        """The fix of all that a run has found; empty where none is known.
+
+        Args:
+            raw: the run.
+        """
+        if any(map(self._is_below_zero, raw.reports)):
+            return (
+                "A latch is counted below 0. Initialize it with the number of all arrivals "
+                "(count_down, arrive_and_wait), and use it once: it has no second phase."
+            )
+        ops = self.machine.image.ops
+        waits = [pc for pc, op in enumerate(ops) if op.startswith(_WAITS)]
+        if not waits or set(map(int, raw.reports["kind"])) <= _HARMLESS:
+            return ""
+        if raw.steps <= MOST_STEPS:
+            drops = [pc for pc, op in enumerate(ops) if op.startswith(_DROP)]
+            untested = [pc for pc in waits if not self._repeats(pc)]
+            most = most_trials(self.machine.image, MOST_TRIALS)
+            for pc in untested[:most]:
+                if self._is_clean(self._retried(pc)):
+                    return (
+                        f"Line {self._line(pc)} goes on before the phase has ended: try_wait and "
+                        "test_wait may return false at once. Repeat the call until it returns "
+                        "true. A run with that has no finding."
+                    )
+            for pc in drops[:most]:
+                other = with_ops(self.machine, {pc: ops[pc].replace("arrive_drop", "arrive")})
+                if self._is_clean(other):
+                    return (
+                        f"A thread leaves the barrier in line {self._line(pc)} (arrive_and_drop), "
+                        "and arrives at it again later. Let it arrive without leaving in line "
+                        f"{self._line(pc)}, or not arrive after it. A run with the first has no "
+                        "finding."
+                    )
+        return next(self._constant_parities(), "")
+
+    def _is_below_zero(self, r: Any) -> bool:
+        """Whether a report is that of a wait for a cuda::latch with a negative count."""
+        instructions, pc = self.machine.image.instructions, int(r["pc"])
+        waits = int(r["kind"]) == c.STANDSTILL and pc < len(instructions)
+        return waits and bool(int(r["extra"]) >> 31) and "latch" in instructions[pc].via
+
+    def _repeats(self, pc: int) -> bool:
+        flow = self.code.flow
+        return flow.values.blocks.get(pc) in flow.controlled(flow.loaded(pc))
+
+    def _line(self, pc: int) -> int:
+        """The line of an instruction, or of the only call that leads to it."""
+        calls = self.code.calls.leading_to(pc, self.code.lines)
+        return calls[0].line if calls else self.code.line_of[pc]
+
+    def _retried(self, pc: int) -> Machine | None:
+        found = function_of(self.machine, pc)
+        return found and changed_machine(self.machine, with_retries(*found))
+
+    def _is_clean(self, machine: Machine | None) -> bool:
+        if machine is None:
+            return False
+        raw = self.run(machine, 0)
+        return raw.ended and set(map(int, raw.reports["kind"])) <= _HARMLESS
+
+    def _constant_parities(self) -> Iterator[str]:
+        """What is wrong with waits for one parity in each round of a loop."""
+        if not any(op.startswith(_WAITS) and ".parity" in op for op in self.machine.image.ops):
+            return
+        lines = {*self.code.line_of}
+        for call in self.code.variables.tree.walk("call_expression"):
+            name, arguments = call.part("function"), call.part("arguments")
+            given = arguments.named if arguments else ()
+            known = name is not None and call.line in lines and len(given) > 1
+            if name is None or not known or not _WAIT_NAME.search(name.text):
+                continue
+            if _PARITY.fullmatch(given[-1].text) and (loop := _rounds_of(call, given[0])):
+                yield (
+                    f"Line {call.line} waits for parity {given[-1].text} in each round of the loop "
+                    f"of line {loop.line}. Phases have parity 0 and 1 in turn: wait for the parity "
+                    "of the round's phase, which changes from round to round."
+                )
+
+
+def _rounds_of(call: Node, barrier: Node) -> Node | None:
+    """The loop around a wait, other than one that repeats it, whose rounds use one barrier."""
+    if re.search(r"[\[+]", barrier.text):
+        return None
+    names = {*re.findall(r"[A-Za-z_]\w*", barrier.text)}
+    for loop in call.ancestors:
+        condition = loop.part("condition") if loop.kind in LOOPS else None
+        repeats = condition is not None and condition.start <= call.start < condition.end
+        if loop.kind not in LOOPS or repeats:
+            continue
+        made = loop.walk("init_declarator", "assignment_expression")
+        set_in = {(n.part("declarator") or n.part("left") or n).text for n in made}
+        return loop if names.isdisjoint(set_in) else None
+    return None
