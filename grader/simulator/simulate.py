@@ -41,7 +41,6 @@ from grader.simulator.diagnose.confirmation import run_confirmed, synchronizatio
 from grader.simulator.diagnose.findings import Explainer
 from grader.simulator.diagnose.merging import merge_findings, unconfirmed, with_calls_of
 from grader.simulator.exchange import pack_traces, too_large, too_much_static, unpack_program
-from grader.simulator.mbarrier_trials import MbarrierTrials
 from grader.simulator.missing_orders import OrderTrials
 from grader.simulator.order_runs import How, OneRun, Runs
 from grader.simulator.other_orders import OtherOrders
@@ -55,6 +54,7 @@ from grader.simulator.schedules import (
     updates,
 )
 from grader.simulator.variants import Variant, Variants, decode_variants
+from grader.simulator.wait_trials import MbarrierTrials, arrivals_of
 
 TIMEOUT_SHARE = 4
 LEAST_STEPS = 1_000_000
@@ -259,6 +259,9 @@ class _Simulation:
         kinds, module = {*raw.reports["kind"].tolist()}, self.variants_of.modules[False]
         if self.left().seconds <= LEAST_SECONDS:
             return
+        if STANDSTILL in kinds and prod(self.launch.grid) > 1:
+            own = replace(limits, steps=most, seconds=self.left().seconds)
+            explainer.came = arrivals_of(machine, code, self.launch, own)
         if RACE in kinds and raw.ended and machine.image.exact and self.trials:
             self.trials -= 1
             orders = OrderTrials(machine, code, run)

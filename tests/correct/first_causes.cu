@@ -1118,3 +1118,60 @@ extern "C" __global__ void counted_to_zero(int *out) {
     latch.arrive_and_wait();
     out[t] = s[63 - t];
 }
+
+// A barrier of the grid that a block never reaches, or reaches less often.
+// kernel grid_left_by_a_block grid 4 block 32 cooperative yes
+// inout a int32 = np.zeros(4) -> _
+// hints Block (2, 0, 0) never comes here. Let all threads of all blocks call it equally often
+#include <cooperative_groups.h>
+extern "C" __global__ void grid_left_by_a_block(int *a) {
+    if (threadIdx.x == 0) a[blockIdx.x] = 1;
+    if (blockIdx.x == 2) return;
+    cooperative_groups::this_grid().sync();  // <- timeout
+    if (threadIdx.x == 0) a[blockIdx.x] += 1;
+}
+
+// kernel grid_in_unequal_rounds grid 4 block 32 cooperative yes
+// inout a int32 = np.zeros(4) -> _
+// hints Block (1, 0, 0) comes here 3 times, the other blocks twice.
+extern "C" __global__ void grid_in_unequal_rounds(int *a) {
+    for (int r = 0; r < 2 + (blockIdx.x == 1); r++) {
+        if (threadIdx.x == 0) a[blockIdx.x] = r;
+        cooperative_groups::this_grid().sync();  // <- timeout
+    }
+}
+
+// kernel counter_missed_by_a_block grid 4 block 32
+// inout n uint32 = np.zeros(1) -> _
+// inout a int32 = np.zeros(4) -> _
+// hints Block (2, 0, 0) never comes there.
+extern "C" __global__ void counter_missed_by_a_block(unsigned *n, int *a) {
+    if (blockIdx.x == 2) return;
+    if (threadIdx.x == 0) {
+        __threadfence();
+        atomicAdd(n, 1);
+        while (atomicAdd(n, 0) < gridDim.x) {}  // <- timeout
+        __threadfence();
+    }
+    __syncthreads();
+    a[blockIdx.x] = 1;
+}
+
+// kernel counter_not_raised_by_a_block grid 4 block 32
+// inout n uint32 = np.zeros(1) -> _
+// hints Block (3, 0, 0) never comes there.
+extern "C" __global__ void counter_not_raised_by_a_block(unsigned *n) {
+    if (threadIdx.x == 0) {
+        if (blockIdx.x != 3) atomicAdd(n, 1);
+        while (atomicAdd(n, 0) < gridDim.x) {}  // <- timeout
+    }
+}
+
+// kernel counter_raised_by_all grid 4 block 32
+// inout n uint32 = np.zeros(1) -> np.full(1, 4)
+extern "C" __global__ void counter_raised_by_all(unsigned *n) {
+    if (threadIdx.x == 0) {
+        atomicAdd(n, 1);
+        while (atomicAdd(n, 0) < gridDim.x) {}
+    }
+}

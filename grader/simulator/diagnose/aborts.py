@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from math import prod
+
+import numpy as np
+from numpy.typing import NDArray
 
 from grader import dataclass
-from grader.launch import Finding
+from grader.launch import Dim3, Finding
 from grader.simulator.core import bindings as c
 from grader.simulator.core.memory import GRID_BARRIER
-from grader.simulator.diagnose.races import Report
+from grader.simulator.diagnose.races import Report, index_of
 from grader.simulator.ptx.model import PtxError, TooLarge
 
 _TRAPS = {
@@ -132,12 +137,68 @@ class Writers:
     after: bool
 
 
-def _standstill(r: Report, writers: Writers | None) -> Finding:
+@dataclass(frozen=True)
+class Arrivals:
+    """Which blocks came to a line, where they did not equally often.
+
+    Attributes:
+        text: a sentence about those that are fewer, or that came less often.
+        blocks: the blocks that came.
+        by_most: whether these are more than half of all.
+    """
+
+    text: str
+    blocks: frozenset[Dim3]
+    by_most: bool
+
+
+_TIMES = {0: "never", 1: "once", 2: "twice"}
+
+
+def arrivals(accesses: NDArray[np.void], lines: Sequence[int], grid: Dim3) -> dict[int, Arrivals]:
+    """By line with an atomic, which blocks came there, where they did not equally often.
+
+    Args:
+        accesses: the atomics that a run has recorded.
+        lines: by program counter, the line of the source.
+        grid: the blocks of the launch.
+    """
+    counts: dict[int, Counter[int]] = {}
+    for (pc, block, _), n in Counter(accesses[["pc", "block", "thread"]].tolist()).items():
+        own = counts.setdefault(lines[pc], Counter())
+        own[block] = max(own[block], n)
+    return {
+        line: Arrivals(
+            text, frozenset(index_of(block, grid) for block in own), 2 * len(own) > prod(grid)
+        )
+        for line, own in counts.items()
+        if (text := _unequal(own, grid))
+    }
+
+
+def _unequal(counts: Counter[int], grid: Dim3) -> str:
+    """The sentence about the blocks that come to a place in other numbers than most."""
+    times = Counter(counts[block] for block in range(prod(grid)))
+    if len(times) != 2:
+        return ""
+    other, usual = sorted(times, key=lambda n: (times[n], n))
+    block = next(b for b in range(prod(grid)) if counts[b] == other)
+    more = times[other] - 1
+    who = f"Block {index_of(block, grid)}" + f" and {more} more" * bool(more)
+    come = "come" if more else "comes"
+    if not other:
+        return f"{who} never {come} there."
+    often, most = (_TIMES.get(n, f"{n} times") for n in (other, usual))
+    return f"{who} {come} there {often}, the other blocks {most}."
+
+
+def _standstill(r: Report, writers: Writers | None, came: Mapping[int, Arrivals]) -> Finding:
     """The finding of a loop that waits for a value which no thread changes any more.
 
     Args:
         r: the report.
         writers: what writes the variable, but in the line of the loop; None if not known.
+        came: by line, which blocks came there less often than others.
     """
     value = r.extra - (1 << 32) if r.extra >> 31 else r.extra
     name, element = f"`{r.target.name}`", f"`{r.target.element}`, which is {value}"
@@ -177,6 +238,8 @@ def _standstill(r: Report, writers: Writers | None) -> Finding:
                 f"Let the lanes that others wait for pass {name} on, as a lock is freed, before "
                 f"line {r.line2}: there they wait for all lanes of the warp."
             )
+    places = [came[line] for line in writers.lines if line in came] if writers else []
+    hint += next((f" {at.text}" for at in places if at.by_most or r.block in at.blocks), "")
     return Finding(
         "timeout", "error", what, space=r.target.space, variable=r.target.name, hint=hint
     )
@@ -198,13 +261,16 @@ def _ended_wait(r: Report) -> Finding:
     )
 
 
-def abort_finding(r: Report, writers: Writers | None = None, statement: str = "") -> Finding:
+def abort_finding(
+    r: Report, writers: Writers | None, statement: str, came: Mapping[int, Arrivals]
+) -> Finding:
     """The finding of what ended the launch early: a limit, an assertion or a trap.
 
     Args:
         r: the report.
         writers: of a value that is waited for, what writes it; None if not known.
         statement: the text of its line.
+        came: by line, which blocks came there less often than others.
     """
     if r.kind in (c.STANDSTILL, c.LIMIT) and r.flags & _AT_MBARRIER:
         return _endless_wait(r, statement)
@@ -215,13 +281,14 @@ def abort_finding(r: Report, writers: Writers | None = None, statement: str = ""
             "deadlock: the kernel does not end: threads wait at this barrier of the grid, and "
             "others never reach it",
             variable=GRID_BARRIER,
-            hint="Let all threads of all blocks call it equally often: give a loop around it the "
+            hint=(came[r.line].text.replace("there", "here") + " " if r.line in came else "")
+            + "Let all threads of all blocks call it equally often: give a loop around it the "
             "same number of rounds in all threads, move it out of a branch that only some enter, "
             "and return after it. A thread that waits in a loop for what others do after the "
             "barrier never reaches it, either.",
         )
     if awaits_value(r) and (r.target.element or r.target.space == "local"):
-        return _standstill(r, writers)
+        return _standstill(r, writers, came)
     if r.kind in (c.LIMIT, c.TIMEOUT) and r.flags & _AWAITED:
         return _ended_wait(r)
     if timeout := _TIMEOUTS.get((r.kind, r.extra)):

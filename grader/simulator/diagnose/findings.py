@@ -15,7 +15,7 @@ from grader.simulator.core.memory import RESERVED
 from grader.simulator.core.run import Raw
 from grader.simulator.decode.memory import GLOBAL, LOCAL, SHARED
 from grader.simulator.decode.module import Image
-from grader.simulator.diagnose.aborts import abort_finding, awaits_value
+from grader.simulator.diagnose.aborts import Arrivals, abort_finding, awaits_value
 from grader.simulator.diagnose.barriers import (
     BARRIER_KINDS,
     barrier_finding,
@@ -110,7 +110,7 @@ class Explainer:
         self.out_of_bounds: frozenset[tuple[int, str]] = frozenset()
         self.missing: Mapping[Pair, Missing] = {}
         self.trials: Trials | None = None
-        self.cause = ""
+        self.cause, self.came = "", dict[int, Arrivals]()
 
     @cached_property
     def sign_hint(self) -> str:
@@ -333,7 +333,7 @@ class Explainer:
             called = self.code.calls.leading_to(r.pc2, self.code.lines) if r.line2 else ()
             placed = replace(r, line2=called[0].line if called else r.line2)
             writers = self.code.writers(r, self.parameters) if awaits_value(r) else None
-            finding = abort_finding(placed, writers, self._text(r.line))
+            finding = abort_finding(placed, writers, self._text(r.line), self.came)
         calls, lines = self.code.calls, self.code.lines
         finding = with_library_hint(finding, self.image.instructions, r.pc, lines)
         other = finding.other

@@ -1,6 +1,6 @@
-"""Find what is wrong with the waits and arrivals at an mbarrier, by runs without it.
+"""Find what is wrong with waits and arrivals, by further runs.
 
-A race or an endless wait behind such a barrier does not show whether a barrier of the block is
+A race or an endless wait behind an mbarrier does not show whether a barrier of the block is
 missing or one of these is wrong: a wait whose result is not tested, or an arrival of a thread that
 has left the barrier. A run without that, and without any finding, shows it.
 """
@@ -9,10 +9,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from grader.launch import Launch
 from grader.simulator.core import bindings as c
-from grader.simulator.core.run import Machine, Raw
+from grader.simulator.core.run import Limits, Machine, Raw
+from grader.simulator.diagnose.aborts import Arrivals, arrivals
 from grader.simulator.diagnose.places import LOOPS
 from grader.simulator.edited_code import (
     changed_machine,
@@ -31,11 +36,33 @@ MOST_STEPS = 1 << 18
 MOST_TRIALS = 4
 """The waits, and the arrivals, that are tried."""
 
+MOST_TRACED = 1 << 16
+"""The accesses that are recorded to know which blocks came to a place."""
+
 _WAITS = ("mbarrier.try_wait", "mbarrier.test_wait")
 _DROP = "mbarrier.arrive_drop"
 _WAIT_NAME = re.compile(r"wait|try|test|parity", re.IGNORECASE)
 _PARITY = re.compile(r"[01][uU]?|true|false")
 _HARMLESS = {c.OLD_VALUE, c.EARLY_EXIT}
+
+
+def arrivals_of(
+    machine: Machine, code: KernelCode, launch: Launch, limits: Limits
+) -> dict[int, Arrivals]:
+    """By line with an atomic, which blocks came there, where they did not equally often.
+
+    Args:
+        machine: the kernel.
+        code: what is read of its code.
+        launch: the launch.
+        limits: what one more run may take.
+    """
+    limits = replace(limits, trace=MOST_TRACED, only_strong=True, proof=False)
+    seen = machine.run(launch, limits, count=False).accesses
+    is_atomic = np.array([op.startswith(("atom", "red")) for op in code.image.ops])
+    if seen is None or not seen.size or max(seen["pc"]) >= len(is_atomic):
+        return {}
+    return arrivals(seen[is_atomic[seen["pc"]]], code.line_of, launch.grid)
 
 
 class MbarrierTrials:
