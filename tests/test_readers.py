@@ -41,7 +41,7 @@ from grader.reports.problems import gcc_lines, github_lines, problems
 from grader.reports.revisions import Revision, compare_revisions
 from grader.reports.text import grade_report, render
 from grader.simulator import exchange
-from grader.simulator.diagnose import copies, local_places, race_messages, two_steps
+from grader.simulator.diagnose import copies, local_places, locks, race_messages, two_steps
 from grader.simulator.ptx.model import PtxError, function_name, plain_name
 from grader.simulator.ptx.parser import parse
 from grader.submissions.containers import (
@@ -154,8 +154,8 @@ MESSAGE_READERS: dict[str, Reader] = {
     "export/fields.py:check_text": lambda t: fields.check_text(grade_with(t).checks[0]),  # type: ignore[attr-defined]
     "export/junit.py:xml_safe": junit.xml_safe,
     "submissions/listing.py:printable_name": printable_name,
-    "simulator/diagnose/two_steps.py:_TAKES_LOCK": lambda t: [
-        two_steps._TAKES_LOCK.search(line[: two_steps._MOST_LETTERS]) for line in t.split("\n")
+    "simulator/diagnose/locks.py:_TAKES_LOCK": lambda t: [
+        locks._TAKES_LOCK.search(line[: locks._MOST_LETTERS]) for line in t.split("\n")
     ],
     "simulator/diagnose/two_steps.py:_elements": lambda t: two_steps._elements(t, "a"),
     "simulator/diagnose/race_messages.py:_LIBRARY": race_messages._LIBRARY.search,

@@ -15,10 +15,11 @@ from typing import TYPE_CHECKING
 
 from grader.simulator.core import bindings as c
 from grader.simulator.core.run import Machine, Raw
-from grader.simulator.diagnose.barriers import BARRIER_KINDS, Moved
+from grader.simulator.diagnose.barriers import BARRIER_KINDS
 from grader.simulator.diagnose.kernel_code import source_lines
 from grader.simulator.diagnose.places import Gap
 from grader.simulator.diagnose.race_messages import Early, Meeting, Missing, Pair
+from grader.simulator.diagnose.race_places import Moved
 from grader.simulator.diagnose.races import (
     ACROSS_BLOCKS,
     BLOCK_SCOPE,

@@ -146,6 +146,11 @@ def with_retries(function: Function, at: int) -> Function:
     return replace(new, labels=new.labels | {label: at})
 
 
+def with_commit(function: Function, at: int) -> Function:
+    """A function that commits asynchronous copies before an instruction."""
+    return _with(function, at, Instruction("cp.async.commit_group", [], None, Location()))
+
+
 def with_statement_moved(function: Function, own: range, place: int, *, fence: bool) -> Function:
     """A function with the instructions of a statement before another place, which is behind them.
 

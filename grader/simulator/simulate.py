@@ -54,7 +54,7 @@ from grader.simulator.schedules import (
     updates,
 )
 from grader.simulator.variants import Variant, Variants, decode_variants
-from grader.simulator.wait_trials import MbarrierTrials, arrivals_of
+from grader.simulator.wait_trials import WaitTrials, arrivals_of
 
 TIMEOUT_SHARE = 4
 LEAST_STEPS = 1_000_000
@@ -271,7 +271,7 @@ class _Simulation:
                 signals = SignalTrials(module, code, *sides, run).missing(raw, found)
                 explainer.missing = {**signals, **found}
         if not (limits.schedule or kinds.isdisjoint((RACE, STANDSTILL, *BARRIER_KINDS))):
-            explainer.cause = MbarrierTrials(machine, code, run).cause(raw)
+            explainer.cause = WaitTrials(machine, code, run).cause(raw)
             explainer.trials = BarrierTrials(machine, module, code, raw, run)
 
     def changed_run(self, limits: Limits) -> Callable[[Machine, int], Raw]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,14 +19,18 @@ from grader.launch import Launch
 from grader.simulator.core import bindings as c
 from grader.simulator.core.run import Limits, Machine, Raw
 from grader.simulator.diagnose.aborts import Arrivals, arrivals
+from grader.simulator.diagnose.copies import NOT_COMMITTED, WHY_BITS
 from grader.simulator.diagnose.places import LOOPS
+from grader.simulator.diagnose.races import IN_FLIGHT
 from grader.simulator.edited_code import (
     changed_machine,
     function_of,
     most_trials,
+    with_commit,
     with_ops,
     with_retries,
 )
+from grader.simulator.ptx.model import Function
 
 if TYPE_CHECKING:
     from grader.compile.syntax import Node
@@ -40,7 +45,7 @@ MOST_TRACED = 1 << 16
 """The accesses that are recorded to know which blocks came to a place."""
 
 _WAITS = ("mbarrier.try_wait", "mbarrier.test_wait")
-_DROP = "mbarrier.arrive_drop"
+_DROP, _GROUP = "mbarrier.arrive_drop", "cp.async.wait_group"
 _WAIT_NAME = re.compile(r"wait|try|test|parity", re.IGNORECASE)
 _PARITY = re.compile(r"[01][uU]?|true|false")
 _HARMLESS = {c.OLD_VALUE, c.EARLY_EXIT}
@@ -65,8 +70,8 @@ def arrivals_of(
     return arrivals(seen[is_atomic[seen["pc"]]], code.line_of, launch.grid)
 
 
-class MbarrierTrials:
-    """Runs of one kernel's debug code with another use of its mbarriers.
+class WaitTrials:
+    """Runs of one kernel's debug code with other waits, arrivals and commits.
 
     Args:
         machine: the kernel.
@@ -91,30 +96,42 @@ class MbarrierTrials:
                 "(count_down, arrive_and_wait), and use it once: it has no second phase."
             )
         ops = self.machine.image.ops
-        waits = [pc for pc, op in enumerate(ops) if op.startswith(_WAITS)]
-        if not waits or set(map(int, raw.reports["kind"])) <= _HARMLESS:
+        if not any(op.startswith((*_WAITS, _GROUP)) for op in ops):
             return ""
-        if raw.steps <= MOST_STEPS:
-            drops = [pc for pc, op in enumerate(ops) if op.startswith(_DROP)]
-            untested = [pc for pc in waits if not self._repeats(pc)]
-            most = most_trials(self.machine.image, MOST_TRIALS)
-            for pc in untested[:most]:
-                if self._is_clean(self._retried(pc)):
-                    return (
-                        f"Line {self._line(pc)} goes on before the phase has ended: try_wait and "
-                        "test_wait may return false at once. Repeat the call until it returns "
-                        "true. A run with that has no finding."
-                    )
-            for pc in drops[:most]:
-                other = with_ops(self.machine, {pc: ops[pc].replace("arrive_drop", "arrive")})
-                if self._is_clean(other):
-                    return (
-                        f"A thread leaves the barrier in line {self._line(pc)} (arrive_and_drop), "
-                        "and arrives at it again later. Let it arrive without leaving in line "
-                        f"{self._line(pc)}, or not arrive after it. A run with the first has no "
-                        "finding."
-                    )
-        return next(self._constant_parities(), "")
+        if set(map(int, raw.reports["kind"])) <= _HARMLESS:
+            return ""
+        trials = self._trials(raw) if raw.steps <= MOST_STEPS else iter(())
+        clean = (text for machine, text in trials if self._is_clean(machine()))
+        return next(clean, "") or next(self._constant_parities(), "")
+
+    def _trials(self, raw: Raw) -> Iterator[tuple[Callable[[], Machine | None], str]]:
+        """The runs to try, each with what it shows if it has no finding."""
+        ops, most = self.machine.image.ops, most_trials(self.machine.image, MOST_TRIALS)
+        untested = [
+            pc for pc, op in enumerate(ops) if op.startswith(_WAITS) and not self._repeats(pc)
+        ]
+        for pc in untested[:most]:
+            yield (
+                partial(self._changed, with_retries, pc),
+                f"Line {self._line(pc)} goes on before the phase has ended: try_wait and test_wait "
+                "may return false at once. Repeat the call until it returns true. A run with that "
+                "has no finding.",
+            )
+        for pc in [pc for pc, op in enumerate(ops) if op.startswith(_DROP)][:most]:
+            yield (
+                partial(with_ops, self.machine, {pc: ops[pc].replace("arrive_drop", "arrive")}),
+                f"A thread leaves the barrier in line {self._line(pc)} (arrive_and_drop), and "
+                f"arrives at it again later. Let it arrive without leaving in line "
+                f"{self._line(pc)}, or not arrive after it. A run with the first has no finding.",
+            )
+        groups = [pc for pc, op in enumerate(ops) if op == _GROUP]
+        for pc in groups[: most * any(map(_lacks_commit, raw.reports))]:
+            yield (
+                partial(self._changed, with_commit, pc),
+                f"The wait of line {self._line(pc)} covers committed copies only. Commit the "
+                "copies between the last of them and this wait (__pipeline_commit(), "
+                "producer_commit(), cp.async.commit_group). A run with that has no finding.",
+            )
 
     def _is_below_zero(self, r: Any) -> bool:
         """Whether a report is that of a wait for a cuda::latch with a negative count."""
@@ -131,9 +148,10 @@ class MbarrierTrials:
         calls = self.code.calls.leading_to(pc, self.code.lines)
         return calls[0].line if calls else self.code.line_of[pc]
 
-    def _retried(self, pc: int) -> Machine | None:
+    def _changed(self, change: Callable[[Function, int], Function], pc: int) -> Machine | None:
+        """The machine with a change at an instruction; None where its place is not known."""
         found = function_of(self.machine, pc)
-        return found and changed_machine(self.machine, with_retries(*found))
+        return found and changed_machine(self.machine, change(*found))
 
     def _is_clean(self, machine: Machine | None) -> bool:
         if machine is None:
@@ -158,6 +176,12 @@ class MbarrierTrials:
                     f"of line {loop.line}. Phases have parity 0 and 1 in turn: wait for the parity "
                     "of the round's phase, which changes from round to round."
                 )
+
+
+def _lacks_commit(r: Any) -> bool:
+    """Whether a report is a race with an asynchronous copy that was not committed."""
+    flight = int(r["kind"]) == c.RACE and int(r["flags"]) & IN_FLIGHT
+    return bool(flight) and int(r["extra"]) % (1 << WHY_BITS) == NOT_COMMITTED
 
 
 def _rounds_of(call: Node, barrier: Node) -> Node | None:

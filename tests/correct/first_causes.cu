@@ -1175,3 +1175,71 @@ extern "C" __global__ void counter_raised_by_all(unsigned *n) {
         while (atomicAdd(n, 0) < gridDim.x) {}
     }
 }
+
+// Asynchronous copies that are not committed before the wait.
+// kernel copies_not_committed grid 1 block 32
+// in in int32 = np.arange(32)
+// inout out int32 = np.zeros(32) -> _
+// hints The wait of line a< covers committed copies only. Commit the copies between the last of them and this wait
+#include <cuda_pipeline.h>
+extern "C" __global__ void copies_not_committed(const int *in, int *out) {
+    __shared__ int s[32];
+    int t = threadIdx.x;
+    __pipeline_memcpy_async(&s[t], &in[t], 4);
+    __pipeline_wait_prior(0);  // <a
+    __syncthreads();
+    out[t] = s[31 - t];  // <- race
+}
+
+// kernel stages_not_committed grid 1 block 64
+// in in int32 = np.arange(256)
+// inout out int32 = np.zeros(64) -> _
+// hints The wait of line a< covers committed copies only.
+extern "C" __global__ void stages_not_committed(const int *in, int *out) {
+    __shared__ int s[2][64];
+    int t = threadIdx.x, sum = 0;
+    __pipeline_memcpy_async(&s[0][t], &in[t], 4);
+    __pipeline_commit();
+    for (int k = 0; k < 4; k++) {
+        if (k < 3) __pipeline_memcpy_async(&s[(k + 1) % 2][t], &in[(k + 1) * 64 + t], 4);  // <- race
+        __pipeline_wait_prior(1);  // <a
+        __syncthreads();
+        sum += s[k % 2][63 - t];  // <- race
+        __syncthreads();
+    }
+    out[t] = sum;
+}
+
+// A wait that leaves the newest group in flight is no copy that is not committed.
+// kernel newest_group_left grid 1 block 32
+// in in int32 = np.arange(32)
+// inout out int32 = np.zeros(32) -> _
+// hints Let it leave at most 0: __pipeline_wait_prior(0)
+extern "C" __global__ void newest_group_left(const int *in, int *out) {
+    __shared__ int s[32];
+    int t = threadIdx.x;
+    __pipeline_memcpy_async(&s[t], &in[t], 4);
+    __pipeline_commit();
+    __pipeline_wait_prior(1);
+    __syncthreads();
+    out[t] = s[31 - t];  // <- race
+}
+
+// kernel stages_committed grid 1 block 64
+// in in int32 = np.arange(256)
+// out out int32 = np.arange(256).reshape(4, 64)[:, ::-1].sum(0)
+extern "C" __global__ void stages_committed(const int *in, int *out) {
+    __shared__ int s[2][64];
+    int t = threadIdx.x, sum = 0;
+    __pipeline_memcpy_async(&s[0][t], &in[t], 4);
+    __pipeline_commit();
+    for (int k = 0; k < 4; k++) {
+        if (k < 3) __pipeline_memcpy_async(&s[(k + 1) % 2][t], &in[(k + 1) * 64 + t], 4);
+        __pipeline_commit();
+        __pipeline_wait_prior(1);
+        __syncthreads();
+        sum += s[k % 2][63 - t];
+        __syncthreads();
+    }
+    out[t] = sum;
+}

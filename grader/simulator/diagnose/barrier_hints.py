@@ -24,13 +24,7 @@ def barrier_advice(gap: Gap, hazard: str, *, warp: bool) -> str:
             "variable that gets its value before the barrier."
         )
     if gap.kind == "branches":
-        return (
-            f"Put {barrier} between two `if` statements: the first with the branch of the {own}, "
-            f"the second with that of the {other}. No barrier fits between the branches of the "
-            f"statement in line {gap.line}."
-            + " Put another one behind both, before the next iteration of the loop."
-            * gap.both
-        ).replace("the line", "line")
+        return _between_branches(gap, barrier, own, other)
     if gap.kind == "phases":
         return (
             "Such threads synchronize by mbarriers: access it only after the wait for the phase "
@@ -72,6 +66,17 @@ def barrier_advice(gap: Gap, hazard: str, *, warp: bool) -> str:
         f"Put {barrier} {place}, and let all threads of the block make the call in line "
         f"{gap.line}: the barrier waits for every one of them."
     )
+
+
+def _between_branches(gap: Gap, barrier: str, own: str, other: str) -> str:
+    """The sentences about accesses in two branches of one statement."""
+    return (
+        f"Put {barrier} between two `if` statements: the first with the branch of the {own}, "
+        f"the second with that of the {other}. No barrier fits between the branches of the "
+        f"statement in line {gap.line}."
+        + " Put another one behind both, before the next iteration of the loop."
+        * gap.both
+    ).replace("the line", "line")
 
 
 def _place(gap: Gap, hazard: str) -> str:

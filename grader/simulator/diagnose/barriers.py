@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from grader import dataclass
 from grader.launch import Finding, OtherAccess, Severity
 from grader.simulator.core import bindings as c
 from grader.simulator.core.memory import GRID_REGISTERS
@@ -51,20 +50,6 @@ _MISUSES = {
     ),
 }
 """By the report's `extra`: what makes an instruction of a warp undefined, and the hint."""
-
-
-@dataclass(frozen=True)
-class Moved:
-    """Where a barrier is for all threads, as a run shows.
-
-    Attributes:
-        first, last: the lines of the `if` statement around it, which it has to be behind.
-        ended: the lines of the races that the run has no more.
-    """
-
-    first: int
-    last: int
-    ended: frozenset[frozenset[int]]
 
 
 def barrier_finding(r: Report, kernel: str, tree: Tree, op: str, trials: Trials | None) -> Finding:

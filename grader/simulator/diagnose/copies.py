@@ -25,10 +25,10 @@ from grader.simulator.diagnose.races import (
 
 _COPY_CALL = re.compile(r"(\bcuda\s*::\s*)?\bmemcpy_async\s*[<(]")
 """A call of a library, with `cuda::` or of another namespace."""
-_WHY_BITS = 3
+WHY_BITS = 3
 (
     _NO_WAIT,
-    _NOT_COMMITTED,
+    NOT_COMMITTED,
     _GROUP_LEFT,
     _PHASE_NOT_AWAITED,
     _EARLIER_PHASE,
@@ -39,9 +39,9 @@ _WHY_BITS = 3
 
 def tracking_barrier(r: Report) -> int | None:
     """The offset in shared memory of the mbarrier that completes a copy in flight, if one does."""
-    why = r.extra & ((1 << _WHY_BITS) - 1)
+    why = r.extra & ((1 << WHY_BITS) - 1)
     tracked = r.has(IN_FLIGHT) and _PHASE_NOT_AWAITED <= why <= _OTHERS_WAITED
-    return r.extra >> _WHY_BITS if tracked else None
+    return r.extra >> WHY_BITS if tracked else None
 
 
 def wait_hint(r: Report, barrier: str, statement: str, *, bulk: bool) -> str:
@@ -53,7 +53,7 @@ def wait_hint(r: Report, barrier: str, statement: str, *, bulk: bool) -> str:
         statement: the text of the copy's line.
         bulk: whether it is a bulk copy, which nothing else completes.
     """
-    why, number = r.extra & ((1 << _WHY_BITS) - 1), r.extra >> _WHY_BITS
+    why, number = r.extra & ((1 << WHY_BITS) - 1), r.extra >> WHY_BITS
     copy, access = r.line2, r.line
     name = f"`{barrier}`" if barrier else "its mbarrier"
     if why == _READ_NOT_AWAITED:
@@ -62,7 +62,7 @@ def wait_hint(r: Report, barrier: str, statement: str, *, bulk: bool) -> str:
             "until it has read (cp.async.bulk.wait_group.read 0), and put __syncthreads() behind "
             f"the wait, before line {access} writes."
         )
-    if why == _NOT_COMMITTED:
+    if why == NOT_COMMITTED:
         return (
             "The wait covers committed copies only. Commit this copy (__pipeline_commit(), "
             f"producer_commit(), cp.async.commit_group) between line {copy} and the wait."

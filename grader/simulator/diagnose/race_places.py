@@ -8,6 +8,7 @@ from functools import cached_property
 from itertools import groupby
 from typing import TYPE_CHECKING, Protocol
 
+from grader import dataclass
 from grader.simulator.core import bindings as c
 from grader.simulator.diagnose.places import Gap
 from grader.simulator.diagnose.races import (
@@ -22,8 +23,21 @@ from grader.simulator.diagnose.races import (
 )
 
 if TYPE_CHECKING:
-    from grader.simulator.diagnose.barriers import Moved
     from grader.simulator.diagnose.kernel_code import KernelCode
+
+
+@dataclass(frozen=True)
+class Moved:
+    """Where a barrier is for all threads, as a run shows.
+
+    Attributes:
+        first, last: the lines of the `if` statement around it, which it has to be behind.
+        ended: the lines of the races that the run has no more.
+    """
+
+    first: int
+    last: int
+    ended: frozenset[frozenset[int]]
 
 
 class Trials(Protocol):
