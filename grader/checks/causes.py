@@ -278,7 +278,7 @@ def _shares_place(cause: Cause, finding: Finding) -> bool:
 TRIED = "Tried: with such a change, every public case is right."
 _ADVICE = re.compile(
     r"(?:Put|Use|Declare|Write|Let|Move|Make|Add|Give|Assign|Store|Guard|Index|Load|Keep|Pass|Set"
-    r"|Return|For example|Update|An atomic|or )\b", re.IGNORECASE
+    r"|Return|For example|Update|An atomic|A run with|or )\b", re.IGNORECASE
 )  # fmt: skip
 """Matches a sentence of a hint that asks for a certain edit."""
 

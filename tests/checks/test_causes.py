@@ -109,6 +109,12 @@ def test_only_a_confirmed_fix_is_told(hints: str) -> None:
     assert wrong.hint == "Threads read `As` before other threads have written it."
 
 
+def test_a_sentence_about_a_run_goes_with_the_edit_that_it_is_of() -> None:
+    what = "Line 6 waits for other blocks while threads of its own go on to line 9."
+    told = f"{what} Put __syncthreads() after line 6. A run with that does not have this race."
+    assert with_tried_hints((replace(RACE, hint=told),), tried())[0].hint == what
+
+
 def test_hints_stay_where_nothing_was_tried() -> None:
     assert with_tried_hints((OUT, RACE), UNTRIED) == (OUT, RACE)
     failed = Explanation(trials=384, cases=CASES)
