@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 
 MOST_STEPS = 1 << 18
 """The warp instructions of a run that is repeated."""
-MOST_TRIALS = 6
+MOST_TRIALS = 10
 """The places that are tried in one run's code."""
 MOST_MEETINGS, MOST_LINES = 8, 3
 """The places that are tried for the signals and waits of one run, and those of each for a race."""

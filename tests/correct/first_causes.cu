@@ -1243,3 +1243,40 @@ extern "C" __global__ void stages_committed(const int *in, int *out) {
     }
     out[t] = sum;
 }
+
+// A barrier is missing, and a lock above has nothing to do with it.
+// kernel lock_beside_a_missing_barrier grid 2 block 64
+// inout lock int32 = np.zeros(1) -> _
+// inout sum int32 = np.zeros(1) -> _
+// inout out int32 = np.zeros(128) -> _
+// hints Put __syncthreads() between line a< and line b<.
+extern "C" __global__ void lock_beside_a_missing_barrier(int *lock, int *sum, int *out) {
+    __shared__ int s[64];
+    int t = threadIdx.x;
+    if (t == 0) {
+        while (atomicCAS(lock, 0, 1) != 0) {}
+        __threadfence();
+        *sum = *sum + 1;
+        __threadfence();
+        atomicExch(lock, 0);
+    }
+    s[t] = t;  // <a
+    out[blockIdx.x * 64 + t] = s[63 - t];  // <b <- race
+}
+
+// kernel branches_in_a_loop_that_all_leave grid 1 block 96
+// inout a int32 = np.arange(96) -> _
+// hints Put __syncthreads() between two `if` statements
+extern "C" __global__ void branches_in_a_loop_that_all_leave(int *a) {
+    __shared__ int s[48];
+    int t = threadIdx.x;
+    for (int r = 0; r < 8; r++) {
+        if (r == 4) break;
+        if (t < 48) {
+            s[t] = a[t] + r;
+        } else {
+            a[t] += s[t - 48];  // <- race
+        }
+        __syncthreads();
+    }
+}

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from grader import dataclass
 from grader.simulator.diagnose.consequences import Flow
 from grader.simulator.diagnose.places import LOOPS
-from grader.simulator.diagnose.races import Report, subject
+from grader.simulator.diagnose.races import ACROSS_BLOCKS, Report, subject
 
 if TYPE_CHECKING:
     from grader.compile.syntax import Node, Tree
@@ -69,7 +69,7 @@ class Locks:
                     "is executed all the same. Execute it, and free the lock, only where the lock "
                     "was taken."
                 )
-        if not any(lock.repeats for lock in own):
+        if not (r.has(ACROSS_BLOCKS) and any(lock.repeats for lock in own)):
             return ""
         line = next(lock.line for lock in own if lock.repeats)
         if not any(op.startswith(("membar", "fence")) for op in self.image.ops):

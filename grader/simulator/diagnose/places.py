@@ -201,7 +201,10 @@ class Branches:
             return False
         leaves = child.walk("break_statement", "return_statement")
         return self._chooses(loop, child) or any(
-            self._chooses(up, inner) for node in leaves for up, inner in _upward(node)
+            self._chooses(up, inner)
+            for node in leaves
+            for up, inner in _upward(node)
+            if up.index > loop.index
         )
 
     def _around(self, gap: Gap, a: Node, b: Node) -> Gap:
