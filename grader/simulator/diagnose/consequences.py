@@ -23,12 +23,12 @@ from grader.simulator.decode.operands import vector
 from grader.simulator.diagnose.aborts import ALL_ARRIVED
 from grader.simulator.diagnose.branching import decided, meetings
 from grader.simulator.diagnose.confirmation import Confirmation
+from grader.simulator.diagnose.copies import is_awaited_in_vain, is_copied_over
 from grader.simulator.diagnose.local_places import LocalPlaces
 from grader.simulator.diagnose.mbarriers import follows_small_count, has_small_count
 from grader.simulator.diagnose.races import (
     ACROSS_BLOCKS,
     ATOMIC,
-    IN_FLIGHT,
     OTHER_ATOMIC,
     OTHER_STORE,
     SAME_INSTRUCTION,
@@ -301,9 +301,9 @@ class Consequences:
                 _ends(r, other, text)
                 or _strays(r, other)
                 or _is_read_back(r, other)
-                or _is_copied_over(r, other)
+                or is_copied_over(r, other)
                 or _skips_grid_barrier(r, other)
-                or _awaits(other, r)
+                or is_awaited_in_vain(other, r)
                 or _holds_up(r, other)
                 or _upsets(r, other)
                 or (has_small_count(r) and follows_small_count(other))
@@ -352,17 +352,6 @@ class Consequences:
         return any(at.get(pc) in blocks for pc in ((r.pc, r.pc2) if both else (r.pc,)))
 
 
-def _awaits(r: Report, race: Report) -> bool:
-    """Whether a copy that one report finds in flight is the one of a race with the same access.
-
-    No barrier is between that access and the next copy: a thread that has passed the wait already
-    may start it, and waiting for it would not help.
-    """
-    if not (r.kind == race.kind == c.RACE and r.has(IN_FLIGHT)) or race.has(IN_FLIGHT):
-        return False
-    return (race.pc2, race.pc) == (r.pc, r.pc2)
-
-
 def _holds_up(r: Report, other: Report) -> bool:
     """Whether the threads that wait for an mbarrier are those that another one lacks."""
     full = r.kind == c.STANDSTILL and r.has(ALL_ARRIVED)
@@ -392,12 +381,6 @@ def _is_read_back(stray: Report, read: Report) -> bool:
         return False
     a, b = stray.target, read.target
     return bool(a.name) and (a.space, a.name, a.offset) == (b.space, b.name, b.offset)
-
-
-def _is_copied_over(read: Report, r: Report) -> bool:
-    """Whether an access writes over a copy in flight that another one reads."""
-    both = read.kind == r.kind == c.RACE and read.has(IN_FLIGHT) and r.has(IN_FLIGHT)
-    return both and read.pc2 == r.pc2 and r.has(STORE) and not read.has(STORE)
 
 
 def _skips_grid_barrier(end: Report, race: Report) -> bool:

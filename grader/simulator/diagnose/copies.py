@@ -194,3 +194,20 @@ def is_overwriting(r: Report, op: str) -> bool:
     What threads read after it is a copy in flight, so the other order is another report.
     """
     return r.kind == c.RACE and not r.has(IN_FLIGHT) and op.startswith("cp.async") and r.has(STORE)
+
+
+def is_awaited_in_vain(r: Report, race: Report) -> bool:
+    """Whether a copy that one report finds in flight is the one of a race with the same access.
+
+    No barrier is between that access and the next copy: a thread that has passed the wait already
+    may start it, and waiting for it would not help.
+    """
+    if not (r.kind == race.kind == c.RACE and r.has(IN_FLIGHT)) or race.has(IN_FLIGHT):
+        return False
+    return (race.pc2, race.pc) == (r.pc, r.pc2)
+
+
+def is_copied_over(read: Report, r: Report) -> bool:
+    """Whether an access writes over a copy in flight that another one reads."""
+    both = read.kind == r.kind == c.RACE and read.has(IN_FLIGHT) and r.has(IN_FLIGHT)
+    return both and read.pc2 == r.pc2 and r.has(STORE) and not read.has(STORE)
