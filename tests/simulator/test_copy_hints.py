@@ -13,7 +13,7 @@ HINTS = {
     "bulk_copy_source_written": "The end of a phase of `bar` completes this copy.",
     "bulk_copy_over_readers": "let the readers arrive at an mbarrier",
     "group_synced_not_waited": "Call cooperative_groups::wait(group)",
-    "copy_not_committed": "The wait covers committed copies only.",
+    "copy_not_committed": "The wait of line 9 covers committed copies only.",
     "copy_of_the_newest_group": "Let it leave at most 0: __pipeline_wait_prior(0)",
     "tracked_copy_group_wait": "The end of a phase of `bar` completes this copy.",
 }
