@@ -25,7 +25,7 @@ from grader.launch import Finding, Launch, Trace
 from grader.simulator.core.run import Machine, Raw
 from grader.simulator.decisions import Decisions
 from grader.simulator.decode.module import Image
-from grader.simulator.diagnose.merging import merge_findings
+from grader.simulator.diagnose.merging import is_narrow, merge_findings, with_wider_pairs
 from grader.simulator.late import (
     Late,
     late_accesses,
@@ -135,10 +135,28 @@ class OtherOrders(OrderRuns):
         for schedule in LONG_WAITS if asked and self.timed else ():
             if self.affords(1):
                 findings = merge_findings(findings, self.order(schedule)[1])
+        if trace.errors and not asked:
+            return self._with_wider_pairs(findings, machines)
         if not may_run or any(f.severity == "error" for f in findings):
             return findings
         reads = self._wrong_reads(self._with_old_values(loads, old)) if loads else ()
         return findings + (reads or self._with_pauses(machines[-1], loads))
+
+    def _with_wider_pairs(
+        self, findings: tuple[Finding, ...], machines: Sequence[Machine]
+    ) -> tuple[Finding, ...]:
+        """The findings, those of two threads of a block as of two blocks where these race too.
+
+        In the usual order a block may have waited for what another one did by chance. In a
+        cooperative launch the barrier of all blocks ends both races.
+        """
+        may_run = self.launch.cooperative and self.usual.steps <= ORDER_STEPS
+        orders = chosen_orders(machines) if may_run else ()
+        for schedule in orders:
+            if not self.affords(1) or not any(map(is_narrow, findings)):
+                break
+            findings = with_wider_pairs(findings, self.order(schedule)[1])
+        return findings
 
     def differences(self) -> tuple[Finding, ...]:
         """A finding for each output that differs between orders."""

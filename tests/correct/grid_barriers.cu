@@ -47,3 +47,58 @@ extern "C" __global__ void groups_of_the_grid(int *y) {
   cg::grid_group grid = cg::this_grid();
   y[grid.thread_rank()] = grid.thread_rank();
 }
+
+// A round without a barrier races within a warp and between blocks: the pair of blocks is shown.
+// kernel round_without_barrier grid 2 block 32 cooperative yes
+// in x float32 = np.arange(64)
+// inout a float32 = np.zeros(64) -> _
+// inout b float32 = np.zeros(64) -> _
+// finds race error between two blocks
+extern "C" __global__ void round_without_barrier(const float *x, float *a, float *b) {
+  auto grid = cooperative_groups::this_grid();
+  int i = grid.thread_rank();
+  a[i] = x[i];
+  grid.sync();
+  float *from = a, *to = b;
+  for (int round = 0; round < 4; round++) {
+    to[i] = from[(i + 1) % 64] + from[(i + 63) % 64];
+    if (round != 1) grid.sync();
+    float *other = from;
+    from = to;
+    to = other;
+  }
+}
+
+// kernel rounds_with_barriers grid 2 block 32 cooperative yes
+// in x float32 = np.arange(64)
+// inout a float32 = np.zeros(64) -> np.roll(x, 2) + 2 * x + np.roll(x, -2)
+// inout b float32 = np.zeros(64) -> _
+extern "C" __global__ void rounds_with_barriers(const float *x, float *a, float *b) {
+  auto grid = cooperative_groups::this_grid();
+  int i = grid.thread_rank();
+  a[i] = x[i];
+  grid.sync();
+  float *from = a, *to = b;
+  for (int round = 0; round < 2; round++) {
+    to[i] = from[(i + 1) % 64] + from[(i + 63) % 64];
+    grid.sync();
+    float *other = from;
+    from = to;
+    to = other;
+  }
+}
+
+// A race within a warp alone is shown as one: the warps share nothing before the barrier.
+// kernel warp_parts_without_barrier grid 2 block 32 cooperative yes
+// in x float32 = np.arange(64)
+// inout a float32 = np.zeros(64) -> _
+// out y float32 = x
+// finds race error within a warp
+extern "C" __global__ void warp_parts_without_barrier(const float *x, float *a, float *y) {
+  auto grid = cooperative_groups::this_grid();
+  int i = grid.thread_rank();
+  a[i] = x[i];
+  float next = a[i ^ 1];
+  grid.sync();
+  y[i] = next + a[63 - i];
+}

@@ -73,6 +73,34 @@ def _is_across(f: Finding) -> bool:
     return f.other is not None and f.other.block != f.block
 
 
+def is_narrow(f: Finding) -> bool:
+    """Whether a finding is a race between two threads of a block for global memory."""
+    return f.kind == "race" and f.space == "global" and f.other is not None and not _is_across(f)
+
+
+def with_wider_pairs(
+    findings: tuple[Finding, ...], others: tuple[Finding, ...]
+) -> tuple[Finding, ...]:
+    """The findings, races of two threads of a block as of two blocks where another run has such.
+
+    Args:
+        findings: the findings.
+        others: those of the other run.
+    """
+    wide = {_place_of(f): f for f in reversed(others) if f.kind == "race" and _is_across(f)}
+    return tuple(
+        replace(w, count=f.count, severity=f.severity, follows=f.follows)
+        if is_narrow(f) and (w := wide.get(_place_of(f)))
+        else f
+        for f in findings
+    )
+
+
+def _place_of(f: Finding) -> tuple[object, ...]:
+    """The lines, the variable and the hazard of a race."""
+    return f.line, f.other and f.other.line, f.variable, f.hazard
+
+
 def with_calls_of(findings: tuple[Finding, ...], apart: tuple[Finding, ...]) -> tuple[Finding, ...]:
     """The findings of a run as the run of code with a copy for each call shows them.
 

@@ -153,10 +153,10 @@ def _across_blocks_fix(r: Report, hazard: str) -> str:
     if hazard == "RAW":
         return (
             f"A block reads {subject(r)} before another block has written it, and no barrier "
-            "orders blocks. Read it in a second launch, or after an atomic that signals the write; "
-            "the writer calls __threadfence() before that atomic, and the reader after it. Put "
-            "__syncthreads() between the thread that signals or waits and other threads of its "
-            "block that write or read."
+            "orders blocks. Read it in a second launch, behind grid.sync() in a cooperative "
+            "launch, or after an atomic that signals the write; the writer calls __threadfence() "
+            "before that atomic, and the reader after it. Put __syncthreads() between the thread "
+            "that signals or waits and other threads of its block that write or read."
         )
     if atomic and hazard != "WAW":
         return (
