@@ -185,3 +185,42 @@ extern "C" __global__ void one_lane_draws(int *n, int *y) {
   int at = __shfl_sync(0xffffffff, drawn(n), 0) + threadIdx.x % 32;
   y[at] = at;
 }
+
+// The function is named whose result it is, not the type of its argument.
+// kernel cast_in_the_arguments grid 1 block 32
+// in x int32 = np.arange(32)
+// out y float32 = x
+// finds uninitialized-read error the result of `shaped` is used
+enum class Shape { flat, steep, round };
+__device__ float shaped(Shape shape, float x) {
+  float y;
+  switch (shape) {
+    case Shape::flat: y = x; break;
+    case Shape::steep: y = x * x; break;
+  }
+  return y;
+}
+extern "C" __global__ void cast_in_the_arguments(const int *x, float *y) {
+  y[threadIdx.x] = 1 + shaped(Shape(x[threadIdx.x] % 3), x[threadIdx.x]);
+}
+
+// kernel vector_in_the_arguments grid 1 block 32
+// in x float32 = np.arange(32)
+// out y float32 = x
+// finds uninitialized-read error the result of `part_of` is used
+__device__ float part_of(float2 pair, int which) {
+  float part;
+  if (which == 0) part = pair.x;
+  if (which == 1) part = pair.y;
+  return part;
+}
+extern "C" __global__ void vector_in_the_arguments(const float *x, float *y) {
+  y[threadIdx.x] = 2 * part_of(make_float2(x[threadIdx.x], 1), int(x[threadIdx.x]) % 3);
+}
+
+// kernel every_case_of_a_cast grid 1 block 32
+// in x int32 = np.arange(32)
+// out y float32 = np.where(x % 2 == 0, x + 1, x * x + 1)
+extern "C" __global__ void every_case_of_a_cast(const int *x, float *y) {
+  y[threadIdx.x] = 1 + shaped(Shape(x[threadIdx.x] % 2), x[threadIdx.x]);
+}

@@ -278,13 +278,16 @@ def function_name(symbol: str) -> str:
     """
     while symbol.startswith("_ZZ"):
         symbol = symbol.replace("_ZZ", "_Z", 1)
-    name, at, depth = symbol, 2 + symbol.startswith("_ZN"), 0
+    nested = symbol.startswith("_ZN")
+    name, at, depth = symbol, 2 + symbol.startswith(("_ZN", "_ZL")), 0
     if not symbol.startswith("_Z"):
         return symbol
     while at < len(symbol):
         if (match := _LENGTH.match(symbol, at)) is not None:
             at = match.end() + int(match[0])
             name = name if depth else symbol[match.end() : at]
+            if not nested:  # what follows are types, of arguments
+                break
         elif symbol[at] == "L":  # a literal among the arguments of a template
             at = symbol.find("E", at) % len(symbol) + 1
         elif depth or symbol[at] in "IKVrO":
