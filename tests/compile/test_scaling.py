@@ -41,6 +41,7 @@ from grader.compile.preprocessor import (
 )
 from grader.compile.source_text import (
     MAX_BYTES,
+    is_minimal,
     nested_launch,
     refuse_forbidden_code,
 )
@@ -123,6 +124,7 @@ READERS: dict[str, Callable[[str], object]] = {
     "function_line": lambda text: function_line(parse(code(text)), "f"),
     "split_items": split_items,
     "host_code": host_code,
+    "is_minimal": lambda text: is_minimal(text, ()),
     "nested_launch": lambda text: nested_launch(text, "a.cu"),
     "flow": flow,
     "variables": variables,
