@@ -86,6 +86,17 @@ class Decisions:
             if base
         )
 
+    def may_be_undone(self, read: int, write: int) -> bool:
+        """Whether a branch on what is made of a read decides a write, other values besides or not.
+
+        Not asked of a compare-and-swap.
+        """
+        i, owner = self.image.instructions[write], self.image.owner[write]
+        if ".cas." in i.op or self.image.owner[read] != owner:
+            return False
+        conditions = [*self._conditions(write), *([i.guard[0]] if i.guard else [])]
+        return any(read in self._loads_before(owner, x) for x in conditions)
+
     def _conditions(self, pc: int) -> tuple[str, ...]:
         """The predicates of the branches that decide whether an instruction is executed."""
         if pc not in self.conditions:

@@ -53,6 +53,8 @@ class How:
         hurries: whether time passes fast, meanwhile, for threads that read clocks.
         old_pause: whether a warp pauses, again, once a load has given an old value: core/run.py.
         whole_turns: whether turns are long, so that no warp is interrupted.
+        lane_order: the order in which lanes of a warp run one after the other; 0: in lock step.
+        lone: the basic blocks that this is so in; empty for all.
         traced: whether accesses are recorded: strong ones, of moved code all.
         machine: moved code, instead of the variant's.
     """
@@ -67,6 +69,8 @@ class How:
     hurries: bool = False
     old_pause: int = 0
     whole_turns: bool = False
+    lane_order: int = 0
+    lone: tuple[int, ...] = ()
     traced: bool = False
     machine: Machine | None = None
 
@@ -84,6 +88,8 @@ class How:
             hurries=self.hurries,
             old_pause=self.old_pause,
             whole_turns=self.whole_turns,
+            lane_order=self.lane_order,
+            lone=self.lone,
             trace=MOST_TRACED if self.traced else 0,
             only_strong=self.traced and self.machine is None,
         )
@@ -109,6 +115,18 @@ class OneRun:
     def errors(self) -> list[Finding]:
         """The errors that this run shows."""
         return [f for f in found_in_order(self.raw, self.found) if f.severity == "error"]
+
+
+def consequence(
+    old: OneRun, outcomes: Sequence[Sequence[Raw]], launch: Launch, names: tuple[str, ...]
+) -> str:
+    """What is wrong where loads gave old values; empty if nothing is known to be."""
+    if old.errors:
+        return f"line {old.errors[0].line} has a {old.errors[0].kind}"
+    if not old.raw.ended:
+        return ""
+    what = [output_difference(group[0], old.raw, launch, names) for group in outcomes]
+    return what[0] if what and all(what) else ""
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from grader.launch import Finding, Launch, Trace
+from grader.launch import Finding, Trace
 from grader.simulator.core.run import Machine, Raw
 from grader.simulator.decisions import Decisions
 from grader.simulator.decode.module import Image
@@ -35,7 +35,15 @@ from grader.simulator.late import (
     overlaps,
     some_moves,
 )
-from grader.simulator.order_runs import PAUSE_CHANGES, WHOLE_ORDERS, How, OneRun, OrderRuns
+from grader.simulator.lock_step import lost_in_lock_step
+from grader.simulator.order_runs import (
+    PAUSE_CHANGES,
+    WHOLE_ORDERS,
+    How,
+    OneRun,
+    OrderRuns,
+    consequence,
+)
 from grader.simulator.pauses import (
     MOST_AFTER,
     Traces,
@@ -60,7 +68,6 @@ from grader.simulator.schedules import (
     different_outputs,
     found_in_order,
     order_findings,
-    output_difference,
     reads_clocks,
     strong_loads,
 )
@@ -212,6 +219,10 @@ class OtherOrders(OrderRuns):
         runs = [self.run(how) for how in hows]
         traces = [strong_accesses(run.raw, machine.image) for run in runs]
         wanted = contended(traces)
+        code, usual = machine.image, runs[0].raw
+        ask = (usual, code, self.run, self.launch, self.names)
+        if acts and not self.timed and (lost := lost_in_lock_step(*ask)):
+            return self._explained(usual, *lost)
         found = self._interrupted(machine, traces) if acts else ()
         tried = some_of(wanted, machine.image, MOST_PAUSES)
         found = found or self._paused(self._pauses_from_both_ends(traces, tried))
@@ -231,13 +242,12 @@ class OtherOrders(OrderRuns):
                 return found_in_order(run.raw, run.found)
             self.note(run.raw, paused)
             # A pause takes time, so that outputs may differ where clocks are read.
-            what = _consequence(run, [] if self.timed else [[self.usual]], self.launch, self.names)
+            what = consequence(run, [] if self.timed else [[self.usual]], self.launch, self.names)
             if not (found and what):
                 continue
             apart = [found.read, *after(pc, machine.image)]
             if run.errors or (self.is_one_result() and not self.depends(how, apart)):
-                (finding,) = self.runs.explain(run.raw, found.report)
-                return (replace(finding, message=f"{finding.message}; then {what}"),)
+                return self._explained(run.raw, found.report, what)
         return ()
 
     def _paused(self, hows: Iterable[How]) -> tuple[Finding, ...]:
@@ -258,16 +268,19 @@ class OtherOrders(OrderRuns):
             if overlaps(run.raw, late) or not self.is_wrong(run):
                 continue
             outcomes = self._outcomes_with_pauses()
-            what = _consequence(run, outcomes, self.launch, self.names)
+            what = consequence(run, outcomes, self.launch, self.names)
             apart = [late.access, late.passed, *after(late.passed, machine.image)]
             if run.errors:
                 certain = not any(self.run(replace(how, pause=pc)).errors for pc in apart)
             else:
                 certain = len(outcomes) == 1 and not self.depends(how, apart)
             if what and certain:
-                (finding,) = self.runs.explain(self.usual, late_report(traces, late, machine.image))
-                return (replace(finding, message=f"{finding.message}; then {what}"),)
+                return self._explained(self.usual, late_report(traces, late, machine.image), what)
         return ()
+
+    def _explained(self, raw: Raw, report: NDArray[Any], what: str) -> tuple[Finding, ...]:
+        (finding,) = self.runs.explain(raw, report)
+        return (replace(finding, message=f"{finding.message}; then {what}"),)
 
     def _late_runs(
         self, machine: Machine, traces: Traces, wanted: Sequence[int]
@@ -343,7 +356,7 @@ class OtherOrders(OrderRuns):
         """The finding of the load whose old value makes the kernel wrong, if one's does."""
         outcomes = self.outcomes()
         for how, run in self._one_by_one(runs, outcomes):
-            what = run.reads and _consequence(run, outcomes, self.launch, self.names)
+            what = run.reads and consequence(run, outcomes, self.launch, self.names)
             if what and (run.errors or not self.depends(how, _around(run.loads), run.raw)):
                 read, certain = run.reads[0], run.errors or len(outcomes) == 1
                 message = f"{read.message}; with the old value, {what}"
@@ -355,7 +368,7 @@ class OtherOrders(OrderRuns):
         self, runs: Sequence[tuple[How, OneRun]], outcomes: Sequence[Sequence[Raw]]
     ) -> Iterator[tuple[How, OneRun]]:
         """Runs with old values in one load each, and after those of an order the run with all."""
-        wrong = {how for how, run in runs if _consequence(run, outcomes, self.launch, self.names)}
+        wrong = {how for how, run in runs if consequence(run, outcomes, self.launch, self.names)}
         for how, every in sorted(runs, key=lambda run: run[0] not in wrong):
             for pc in sorted(every.loads)[:OLD_LOADS] if len(every.loads) > 1 else ():
                 if self.affords(1):
@@ -382,15 +395,3 @@ def _pauses_before(pcs: Sequence[int], image: Image, timed: bool) -> list[tuple[
 def _around(loads: Iterable[int]) -> list[int]:
     """Where a pause lets a load give an older value than it gives without."""
     return [pc for load in loads for pc in range(load, load + 1 + MOST_AFTER)]
-
-
-def _consequence(
-    old: OneRun, outcomes: Sequence[Sequence[Raw]], launch: Launch, names: tuple[str, ...]
-) -> str:
-    """What is wrong where loads gave old values; empty if nothing is known to be."""
-    if old.errors:
-        return f"line {old.errors[0].line} has a {old.errors[0].kind}"
-    if not old.raw.ended:
-        return ""
-    what = [output_difference(group[0], old.raw, launch, names) for group in outcomes]
-    return what[0] if what and all(what) else ""

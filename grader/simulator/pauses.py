@@ -35,6 +35,7 @@ from grader.simulator.diagnose.races import (
     OTHER_STORE,
     RESTORED,
     STORE,
+    WITHIN_WARP,
 )
 from grader.simulator.ptx.model import Instruction, Location
 
@@ -259,17 +260,30 @@ class Interruption:
         report: as the core makes them.
         read: the instruction whose value the write depends on.
         of_list: whether the write is a swap to the next element of a list.
+        write: the instruction that writes.
     """
 
     report: NDArray[np.void]
     read: int
     of_list: bool
+    write: int
 
 
 def interruption(raw: Raw, image: Image) -> Interruption | None:
-    """The first write that another thread's write makes wrong; None without one.
+    """The first of the `interruptions`; None without one."""
+    return next(interruptions(raw, image), None)
+
+
+def interruptions(raw: Raw, image: Image, *, in_warp: bool = False) -> Iterator[Interruption]:
+    """The writes that another thread's write makes wrong.
 
     The other one comes between it and its thread's read of the place that it depends on.
+
+    Args:
+        raw: the run, traced.
+        image: its code.
+        in_warp: whether only writes by lanes of the same warp matter; then also those that may
+            make another write wrong, as far as the branches tell that lead to it.
     """
     last: dict[Place, Access] = {}
     known: dict[tuple[Thread, Place], tuple[Access, Access | None]] = {}
@@ -282,17 +296,24 @@ def interruption(raw: Raw, image: Image) -> Interruption | None:
         if (
             between is not None
             and between.thread != a.thread
-            and decisions.is_undone(read.pc, a.pc, read.value, a.value)
+            and (not in_warp or _warp_of(between) == _warp_of(a))
+            and (
+                decisions.is_undone(read.pc, a.pc, read.value, a.value)
+                or (in_warp and read.value != a.value and decisions.may_be_undone(read.pc, a.pc))
+            )
         ):
             of_list = ".cas." in image.ops[a.pc]
-            return Interruption(_report(a, between, image), read.pc, of_list)
+            yield Interruption(_report(a, between, image), read.pc, of_list, a.pc)
         if a.reads and not a.overwrites:
             known[key] = a, other
         else:
             known.pop(key, None)
         if a.changes:
             last[a.place] = a
-    return None
+
+
+def _warp_of(a: Access) -> tuple[int, int]:
+    return a.thread[0], a.thread[1] // LANES
 
 
 def _report(a: Access, other: Access, image: Image) -> NDArray[np.void]:
@@ -301,6 +322,7 @@ def _report(a: Access, other: Access, image: Image) -> NDArray[np.void]:
     own, others = (image.ops[x.pc].partition(".")[0] != "st" for x in (a, other))
     flags = STORE | OTHER_STORE | ATOMIC * own | OTHER_ATOMIC * others
     flags |= ACROSS_BLOCKS * (a.thread[0] != other.thread[0])
+    flags |= WITHIN_WARP * (_warp_of(a) == _warp_of(other))
     flags |= RESTORED * (".cas." in image.ops[a.pc])
     report = np.zeros(1, c.REPORT)
     values = {

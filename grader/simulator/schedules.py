@@ -288,10 +288,35 @@ def _relative(a: NDArray[np.generic], b: NDArray[np.generic]) -> float:
 
 def output_difference(usual: Raw, other: Raw, launch: Launch, names: tuple[str, ...]) -> str:
     """The first element of an output that differs by more than rounding, in words, or ""."""
-    for _, name, a, b in _changed(usual, other, launch, names):
+    return lasting_difference([usual], other, launch, names)
+
+
+def lasting_difference(
+    same: Sequence[Raw],
+    other: Raw,
+    launch: Launch,
+    names: tuple[str, ...],
+    again: Sequence[Raw] = (),
+) -> str:
+    """As `output_difference`, of the outputs that are the same in some runs.
+
+    Args:
+        same: these runs.
+        other: the run that differs.
+        launch: the launch.
+        names: the names of the kernel's parameters.
+        again: runs that must have the same value as `same` in the element that is named.
+    """
+    vary = {k for raw in same[1:] for k in different_outputs(same[0], raw, launch)}
+    for number, name, a, b in _changed(same[0], other, launch, names):
         finding = _finding(name, a, b)
-        if finding.count and finding.severity != "info":
-            at = int(np.argmax(_differing(a, b)))
+        if number in vary or not finding.count or finding.severity == "info":
+            continue
+        differ = _differing(a, b)
+        for buffer in (x for one in again for x in one.buffers if x.argument == number):
+            differ &= ~_differing(a, buffer.data.view(a.dtype))
+        if differ.any():
+            at = int(np.argmax(differ))
             return f"`{name}[{at}]` is {b[at]} instead of {a[at]}"
     return ""
 

@@ -76,6 +76,9 @@ class Limits:
         old_pause: whether a warp pauses, again, once a load has given an old value, or would have
             where none are given: at once (1), or after its next fence (2).
         whole_turns: whether turns are as long as in the usual order, in another one too.
+        lane_order: lanes of a warp run one after the other, from the first one (1) or from the last
+            one (2), each until it waits or ends; 0: in lock step.
+        lone: the numbers of the basic blocks that this is so in; empty for all.
     """
 
     steps: int = 400_000_000
@@ -100,6 +103,8 @@ class Limits:
     hurries: bool = False
     old_pause: int = 0
     whole_turns: bool = False
+    lane_order: int = 0
+    lone: tuple[int, ...] = ()
 
 
 LEAST_PROVEN = 1 << 13
@@ -203,7 +208,7 @@ class Machine:
         in_order = image.may_wait or image.exact or bool(image.runtime - {"__assertfail"})
         in_order = in_order or bool(image.sync & HAS_NONCOHERENT)
         in_order = in_order or bool(limits.schedule or limits.trace or limits.stop_at_error)
-        in_order = in_order or limits.pause is not None
+        in_order = in_order or limits.pause is not None or bool(limits.lane_order)
         begun = time.thread_time()
         raw = None if in_order else self._proven(launch, limits, count, memory)
         if raw is None:
@@ -274,6 +279,10 @@ class Machine:
             stale = np.zeros(len(self.image.ops), np.uint8)
             stale[list(limits.stale)] = 1
             n.stale = stale.ctypes.data
+        if limits.lone:
+            lone = np.zeros(len(self.arrays.blocks), np.uint8)
+            lone[list(limits.lone)] = 1
+            n.lone = lone.ctypes.data
         n.global_shift, n.ordered, n.leaps = shift, ordered, leaps
         if count and limits.measures is not None:
             n.work = results.work.ctypes.data
@@ -342,6 +351,7 @@ def _set_terms(n: c.CLaunch, launch: Launch, limits: Limits) -> None:
     n.short_pause, n.whole_turns = limits.short_pause, limits.whole_turns
     n.old_pause, n.pause_changes = limits.old_pause, limits.pause_changes
     n.restored, n.hurries = limits.restored, limits.hurries
+    n.lane_order = limits.lane_order
     n.measures = limits.measures or 0
     n.step_limit, n.time_limit = limits.steps, limits.seconds
 

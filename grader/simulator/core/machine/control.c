@@ -35,13 +35,13 @@ void make_runnable(Warp *w, u32 frame, u32 block, u32 mask) {
   m[block] |= mask;
 }
 
-/* The first basic block with lanes that do not sleep. */
+/* The first basic block with lanes that do not sleep, nor wait for another lane's turn. */
 static u32 awake_block(Warp *w, const Frame *f) {
   const u64 *b = bits(w, f);
   for (u32 k = 0; k < (w->launch->function[f->function].blocks + 63) / 64; k++)
     for (u64 word = b[k]; word; word &= word - 1) {
       u32 at = k * 64 + (u32)__builtin_ctzll(word);
-      if (masks(w, f)[at] & ~w->asleep) return at;
+      if (masks(w, f)[at] & ~(w->asleep | w->held)) return at;
     }
   return NO_BLOCK;
 }
@@ -59,7 +59,7 @@ static u32 take_block(Warp *w, Frame *f, bool last, u32 *mask) {
     for (u32 k = words; k-- > 0;)
       if (b[k]) { at = k * 64 + 63 - (u32)__builtin_clzll(b[k]); break; }
   } else {
-    at = w->asleep ? awake_block(w, f) : first_block(b);
+    at = w->asleep | w->held ? awake_block(w, f) : first_block(b);
   }
   b[at / 64] &= ~(1ull << at % 64);
   f->pending_blocks--;
@@ -151,7 +151,7 @@ void start_warp(Warp *w, u32 function) {
   w->steps = w->clock_steps = w->clock_reads = w->quiet_reads = w->waited = w->skips = 0;
   memset(w->look, 0, sizeof w->look);
   w->last_look = NULL;
-  w->patience = 0;
+  w->patience = w->held = 0;
   w->hurried = 0;
   wake(w);
   start_loop_watch(w);
@@ -342,7 +342,7 @@ static bool finish_block(Warp *w, const BasicBlock *b, u32 frame, u32 *at) {
 }
 
 static bool can_run(Warp *w, const Frame *f) {
-  return f->pending_blocks && (!w->asleep || awake_block(w, f) != NO_BLOCK);
+  return f->pending_blocks && (!(w->asleep | w->held) || awake_block(w, f) != NO_BLOCK);
 }
 
 /* Frames take turns, so that lanes in one do not wait forever for those in another. In other orders turns
@@ -356,6 +356,37 @@ static u32 pick_frame(Warp *w) {
       if (can_run(w, &w->frame[k])) return k;
   }
   return NO_FRAME;
+}
+
+static bool is_lone(const Launch *n, u32 block) { return !n->lone || n->lone[block]; }
+
+/* Whether lanes that are in step come to a basic block in which they run one after the other. */
+static bool begins_alone(const Warp *w, u32 block) { return !w->held && is_lone(w->launch, block); }
+
+/* Whether a lane can go on at once in a basic block in which lanes run one after the other. */
+static bool goes_on_alone(Warp *w, u32 lane) {
+  for (u32 k = 0; k < w->frames; k++) {
+    const Frame *f = &w->frame[k];
+    const Function *fn = &w->launch->function[f->function];
+    for (u32 at = 0; f->pending_blocks && at < fn->blocks; at++)
+      if (masks(w, f)[at] & lane) return is_lone(w->launch, fn->block + at) && !(w->asleep & lane);
+  }
+  return false;
+}
+
+/* Takes lanes of a basic block that run next. Where lanes run one after the other there, it is the first or the last one,
+ * and the others wait until it waits, ends, sleeps, or comes to where they run in step. */
+static u32 take_lanes(Warp *w, u32 frame, u32 *mask) {
+  const Launch *n = w->launch;
+  Frame *f = &w->frame[frame];
+  bool rotate = !(w->asleep | w->held) && f->pending_blocks > 1 && ++w->picks % PICKS_A_ROTATION == 0;
+  u32 at = take_block(w, f, rotate, mask);
+  u32 can = *mask & ~(w->asleep | w->held);
+  if (n->lane_order && !w->held && can && is_lone(n, n->function[f->function].block + at))
+    w->held = ~(n->lane_order == FIRST_TO_LAST ? can & -can : 1u << (LANES - 1 - (u32)__builtin_clz(can)));
+  make_runnable(w, frame, at, *mask & w->held);
+  *mask &= ~w->held;
+  return at;
 }
 
 /* The steps that a warp runs before the next warp does; any number is legal. */
@@ -402,30 +433,31 @@ enum Outcome run_warp(Warp *w) {
   bool exact = w->launch->exact;
   for (;;) {
     if (w->asleep) wake_changed(w);
+    if (w->held && !goes_on_alone(w, ~w->held)) w->held = 0;
     u32 frame = pick_frame(w);
     if (frame == NO_FRAME) {
       if (release_warp_waits(w, false) || release_returned(w)) continue;
       break;
     }
-    Frame *f = &w->frame[frame];
-    bool rotate = !w->asleep && f->pending_blocks > 1 && ++w->picks % PICKS_A_ROTATION == 0;
-    u32 mask, at = take_block(w, f, rotate, &mask);
+    const Frame *f = &w->frame[frame];
+    u32 mask, at = take_lanes(w, frame, &mask);
     const Function *fn = &w->launch->function[f->function];
     w->top = frame;
     w->bank[0] = w->arena + f->registers;
     w->asleep &= ~mask;
     if (mask != w->mask) set_mask(w, mask);
-    bool straight;
+    bool straight, straight_on;
     u32 ran = at;
     w->look_again = exact ? w->steps + STEPS_A_LOOK : UINT64_MAX;
     do {
       const BasicBlock *b = &w->launch->block[fn->block + at];
-      straight = false;
+      straight = straight_on = false;
       ran = at;
       if (w->steps >= w->watch.at && find_endless(w, frame, fn->block + at)) break;
       run_block(w, b, fn->block + at);
       straight = finish_block(w, b, frame, &at);
-    } while (straight && w->steps < w->turn_ends && w->steps < w->look_again && !w->worker->stop);
+      straight_on = straight && !(w->launch->lane_order && begins_alone(w, fn->block + at));
+    } while (straight_on && w->steps < w->turn_ends && w->steps < w->look_again && !w->worker->stop);
     if (straight) make_runnable(w, frame, at, w->mask);
     if (!w->look_again && ends_by_registers(w, frame, ran)) w->asleep &= ~mask;
     bool late = exact && is_late(w->worker, BLOCKS_A_LOOK);

@@ -253,6 +253,7 @@ typedef struct {
   const BasicBlock *reduced_block;
   const u64 *chosen;            /* the numbers of the block_count blocks to run; NULL: all blocks */
   const u8 *stale;              /* by pc: strong loads that may give old values: watch/old_values.c; NULL: none */
+  const u8 *lone;               /* by basic block: those in which `lane_order` holds; NULL: all */
   u64 constant_bytes, param_bytes, step_limit, block_count;
   u64 trace_room, traced;
   f64 time_limit;
@@ -281,6 +282,7 @@ typedef struct {
   u32 hurries;                  /* while a warp pauses, time passes fast for others: see instructions/clock.c */
   u32 old_pause;                /* a warp pauses, again, once a load has given an old value or might have: enum OldPause */
   u32 whole_turns;              /* turns are as long as in the usual order, in another one too */
+  u32 lane_order;               /* lanes of a warp run one after the other, until each waits or ends: enum LaneOrder */
   u32 only_strong;              /* the trace has strong accesses and atomics, no other access */
   u32 trace_sync;               /* the trace has fences and barriers, too */
   u32 cycles;                   /* what an instruction of a warp takes: see clock.c */
@@ -294,6 +296,7 @@ typedef struct {
 } Launch;
 enum { HAS_FENCES = 1, HAS_BLOCK_SCOPE = 2, HAS_ACQUIRES = 4, HAS_NONCOHERENT = 8, HAS_UPDATES = 16,
        HAS_CHECKS = 32, HAS_TESTS = 64 };
+enum LaneOrder { IN_STEP, FIRST_TO_LAST, LAST_TO_FIRST };
 enum OldPause { NO_PAUSE, AT_ONCE, AFTER_FENCE }; /* at once, or after the next fence */
 enum Status { ENDED, ABORTED, NO_MEMORY, AGAIN, NOT_PROVEN };
 

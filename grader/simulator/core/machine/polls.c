@@ -87,10 +87,10 @@ static bool waits_still(Warp *w, const Insn *i) {
   return ++w->waited > LOOKS;
 }
 
-/* In some orders a warp looks for long before it sleeps, so that a wait for a limited time gives up; also while another
- * one pauses, who may have a lock. */
+/* In some orders a warp looks for long before it sleeps, so that a wait for a limited time gives up, or so that a lane
+ * which searches for a place writes there before the next lane looks; also while another one pauses, who may have a lock. */
 bool is_patient(Warp *w) {
-  u32 most = is_of_kind(w->launch, PATIENT) ? PATIENT_LOOKS : w->cta->worker->paused ? LOOKS_IN_A_PAUSE : 0;
+  u32 most = is_of_kind(w->launch, PATIENT) || w->launch->lane_order ? PATIENT_LOOKS : w->cta->worker->paused ? LOOKS_IN_A_PAUSE : 0;
   return w->patience < most && ++w->patience;
 }
 

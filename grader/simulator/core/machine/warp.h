@@ -61,6 +61,7 @@ struct Warp {
   u64 look_again;               /* steps at which a run of basic blocks ends */
   u64 did;                      /* changes of memory and arrivals at barriers of its own */
   u32 asleep, resting;          /* lanes that run only where no others can; those without which the warp has no turn */
+  u32 held;                     /* all lanes but the one whose turn it is, where lanes run one after the other */
   u64 slept, clock, clock_steps; /* see instructions/clock.c: cycles in this turn; the last read */
   u32 clock_pc, clock_reads;
   u64 clock_change; u32 quiet_reads; /* `changes` at the last read, and the reads since it was another */

@@ -41,12 +41,20 @@ static void add_records(Warp *w, const Insn *i, const Region *r, const u32 *offs
   }
 }
 
+/* What memory has before a lane's store: that of a lower lane may be to the same place. */
+static u64 value_before(const Warp *w, const Insn *i, const Region *r, u32 lane, const u32 *offset, u32 bytes) {
+  for (u32 l = lane; i->width && i->count == 1 && l-- > 0;)
+    if (w->mask >> l & 1 && offset[l] == offset[lane]) return register_lane(w, i->d, i->width, l) & ~0ull >> (64 - 8 * i->size);
+  return value_at(w, r, offset[lane], bytes);
+}
+
 static void add_stores(Warp *w, const Insn *i, const Region *r, const u32 *offset, u32 bytes) {
   if (!w->launch->only_strong) { add_records(w, i, r, offset, bytes); return; }
   for (u32 m = i->flag & STRONG ? w->mask : 0; m; m &= m - 1) {
     u32 l = first_lane(m);
-    bool same = (r->space == GLOBAL || r->space == SHARED) && stores_same(w, i, l, r->data + offset[l]);
-    add_access(w, i, r, l, offset[l], bytes, same ? UNCHANGED : ACCESS, value_at(w, r, offset[l], bytes));
+    u64 before = value_before(w, i, r, l, offset, bytes);
+    bool same = (r->space == GLOBAL || r->space == SHARED) && stores_same(w, i, l, i->count == 1 ? (const u8 *)&before : r->data + offset[l]);
+    add_access(w, i, r, l, offset[l], bytes, same ? UNCHANGED : ACCESS, before);
   }
 }
 

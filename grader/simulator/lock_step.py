@@ -1,0 +1,100 @@
+"""Find what lanes of a warp lose in lock step, by runs in which they run one after the other.
+
+Lanes in lock step all read a place before one of them writes it. So a claim in two steps
+(`if (*taken == 0) *taken = 1`) lets several lanes in, in every order of blocks and warps, and no
+order shows what is right. Where lanes run one after the other, each has written before the next one
+reads. What such runs agree on is right, whichever lane comes first. An element of an output that is
+another one in lock step has lost an update, if it is right as soon as the lanes run one after the
+other from that read to that write alone: how often a lane tries again is up to the order, too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from itertools import islice, product
+
+import numpy as np
+from numpy.typing import NDArray
+
+from grader.launch import Launch
+from grader.simulator.core.run import Raw
+from grader.simulator.decode.blocks import successors
+from grader.simulator.decode.module import Image
+from grader.simulator.diagnose.branching import block_of
+from grader.simulator.order_runs import How, OneRun
+from grader.simulator.pauses import Interruption, interruptions
+from grader.simulator.ptx.flow import reached
+from grader.simulator.schedules import lasting_difference
+
+FIRST_TO_LAST, LAST_TO_FIRST = 1, 2
+"""The orders of lanes: see core/machine/launch.h."""
+
+SCHEDULES = (0, 1, 2)
+"""The orders of blocks and warps in which lanes run one after the other."""
+
+MOST_PAIRS = 4
+"""The pairs of a read and a write that are tried."""
+
+Run = Callable[[How], OneRun]
+
+
+def lost_in_lock_step(
+    usual: Raw, image: Image, run: Run, launch: Launch, names: tuple[str, ...]
+) -> tuple[NDArray[np.void], str] | None:
+    """A report of a write that another lane's write makes wrong, and what follows from it.
+
+    Args:
+        usual: the usual order of the variant whose code runs, traced.
+        image: its code.
+        run: runs it.
+        launch: the launch.
+        names: the names of the kernel's parameters.
+
+    Returns None where there is no such write, or nothing that all runs agree on differs.
+    """
+    found = list(islice(_pairs(usual, image), MOST_PAIRS)) if usual.ended else []
+
+    def runs(hows: Iterable[How]) -> Iterator[Raw]:
+        """Those of some runs that show anything: none behind one that does not end or fails."""
+        for how in hows:
+            one = run(how)
+            if not one.raw.ended or one.errors:
+                return
+            yield one.raw
+
+    orders = (FIRST_TO_LAST, LAST_TO_FIRST)
+    apart = list[Raw]()
+    whole = [How(s, whole_turns=True, lane_order=o) for s, o in product(SCHEDULES, orders)]
+    for raw in runs(whole) if found else ():
+        apart.append(raw)
+        if not lasting_difference(apart, usual, launch, names):
+            return None
+    for one in found if len(apart) == len(whole) else ():
+        lone = between(image, one.read, one.write)
+        again = list(runs(How(whole_turns=True, lane_order=o, lone=lone) for o in orders))
+        what = lasting_difference(apart, usual, launch, names, again)
+        if what and len(again) == len(orders):
+            return one.report, what
+    return None
+
+
+def _pairs(usual: Raw, image: Image) -> Iterator[Interruption]:
+    """The first interruption by a lane of the same warp for each read and write."""
+    known = set[tuple[int, int]]()
+    for one in interruptions(usual, image, in_warp=True):
+        if (one.read, one.write) not in known:
+            known.add((one.read, one.write))
+            yield one
+
+
+def between(image: Image, read: int, write: int) -> tuple[int, ...]:
+    """The numbers of the basic blocks on the ways from a read to a write of one function."""
+    where = block_of(image.functions)
+    (number, first), (_, last) = where[read], where[write]
+    after = {k: successors(b) for k, b in enumerate(image.functions[number].blocks)}
+    before = {at: [k for k, then in after.items() if at in then] for at in after}
+    behind = {*after[first]} | reached(after[first], {first}, after)
+    ahead = {*before[last]} | reached(before[last], {first}, before)
+    ways = set[int]() if first == last and read < write else behind & ahead
+    start = sum(len(f.blocks) for f in image.functions[:number])
+    return tuple(sorted(start + k for k in ways | {first, last}))
