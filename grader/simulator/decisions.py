@@ -6,7 +6,8 @@ mistake where the write follows from the value that was read:
 - it writes what was computed of that value;
 - it is a compare-and-swap whose new value was loaded from where the read said, as the next element
   of a list;
-- a branch on the value led to it, and with the present value the branch goes the other way.
+- a branch on the value led to it, and with the present value the branch goes the other way;
+- the value chose an element, and the write counts on to the next one.
 
 A branch is known where its condition is computed of the value and constants alone.
 """
@@ -71,9 +72,25 @@ class Decisions:
             return True
         if self.image.owner[read] != owner:
             return False
+        if before != now and self._is_draw(read, write):
+            return True
         conditions = [*self._conditions(write), *([i.guard[0]] if i.guard else [])]
         taken = [[self._value(owner, x, read, v) for v in (before, now)] for x in conditions]
         return any(None not in pair and pair[0] != pair[1] for pair in taken)
+
+    def _is_draw(self, read: int, write: int) -> bool:
+        """Whether a value chooses what is accessed, and an atomic then counts its place on."""
+        head, *parts = self.image.ops[write].split(".")
+        if head not in ("red", "atom") or not {"add", "inc", "dec"} & {*parts}:
+            return False
+        owner = self.image.owner[write]
+        return any(
+            read in self._loads_before(owner, str(base))
+            for pc, i in enumerate(self.image.instructions)
+            if self.image.owner[pc] == owner and i.op.startswith(("ld.", "st.", "atom.", "red."))
+            for base, _ in map(address_or_none, i.operands[:2])
+            if base
+        )
 
     def is_of_list(self, swap: int) -> bool:
         """Whether a compare-and-swap writes what was loaded from where its old value says."""
@@ -132,8 +149,8 @@ class Decisions:
         if name[:1] not in "%$":
             return _constant(name)
         made = self.writers.get((owner, name), [])
-        if read in made and len(made) == 1:
-            return value
+        if read in made and all(is_load(self.image.instructions[pc]) for pc in made):
+            return value  # of several reads, as before a loop and at its end, it was the last one
         if len(made) != 1 or depth > MOST_DEPTH:
             return None
         i = self.image.instructions[made[0]]

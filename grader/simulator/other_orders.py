@@ -50,6 +50,7 @@ from grader.simulator.pauses import (
     acts_on_reads,
     after,
     backward_order,
+    before_next_read,
     contended,
     interruption,
     order_for,
@@ -245,7 +246,7 @@ class OtherOrders(OrderRuns):
             what = consequence(run, [] if self.timed else [[self.usual]], self.launch, self.names)
             if not (found and what):
                 continue
-            apart = [found.read, *after(pc, machine.image)]
+            apart = [found.read, *before_next_read(pc, traces, machine.image)]
             if run.errors or (self.is_one_result() and not self.depends(how, apart)):
                 return self._explained(run.raw, found.report, what)
         return ()

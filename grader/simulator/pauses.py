@@ -207,6 +207,17 @@ def after(pc: int, image: Image) -> range:
     return range(pc + 1, min(pc + 1 + MOST_AFTER, len(image.ops)))
 
 
+def before_next_read(pc: int, traces: Traces, image: Image) -> range:
+    """As `after`, up to the next read of a place that the instruction writes.
+
+    A thread that pauses behind it, as in a loop, is between a read and a write again.
+    """
+    places = {a.place for trace in traces for a in trace if a.pc == pc}
+    reads = {a.pc for trace in traces for a in trace if a.reads and a.place in places}
+    behind = after(pc, image)
+    return range(behind.start, min((k + 1 for k in behind if k in reads), default=behind.stop))
+
+
 def order_for(traces: Traces, pc: int, launch: Launch) -> int:
     """The order in which the first thread that executes an instruction runs before all others.
 

@@ -175,3 +175,57 @@ extern "C" __global__ void tries_are_counted(int *sum, int *tries, int *any) {
         atomicAdd(tries, 1);
     }
 }
+
+// The next of 12 elements is looked at, done and counted in two steps: another block does it meanwhile.
+// kernel looked_at_then_counted grid 3 block 1
+// in item int32 = np.arange(12)[::-1]
+// inout next int32 = np.zeros(1) -> np.array([12])
+// inout done int32 = np.zeros(12) -> np.ones(12)
+extern "C" __global__ void looked_at_then_counted(const int *item, int *next, int *done) {
+    for (;;) {
+        int k = *(volatile int *)next;
+        if (k > 11) break;
+        atomicAdd(&done[item[k]], 1);
+        atomicAdd(next, 1);  // <- lost-update
+    }
+}
+
+// One look tells that there is an element, another one which.
+// kernel looked_at_twice grid 3 block 1
+// in item int32 = np.arange(12)[::-1]
+// in next int32 = np.zeros(1)
+// inout done int32 = np.zeros(12) -> np.ones(12)
+extern "C" __global__ void looked_at_twice(const int *item, int *next, int *done) {
+    while (*(volatile int *)next < 12) {
+        int k = *(volatile int *)next;
+        if (k < 12) atomicAdd(&done[item[k]], 1);
+        atomicAdd(next, 1);  // <- lost-update
+    }
+}
+
+// kernel drawn_after_a_look grid 3 block 1
+// in item int32 = np.arange(12)[::-1]
+// inout next int32 = np.zeros(1) -> _
+// inout done int32 = np.zeros(12) -> np.ones(12)
+extern "C" __global__ void drawn_after_a_look(const int *item, int *next, int *done) {
+    while (*(volatile int *)next < 12) {
+        int k = atomicAdd(next, 1);
+        if (k < 12) atomicAdd(&done[item[k]], 1);
+    }
+}
+
+// A block alone counts its own elements on; others only look how far it is.
+// kernel counted_by_one grid 3 block 1
+// in item int32 = np.arange(12)[::-1]
+// inout next int32 = np.zeros(1) -> np.array([12])
+// inout done int32 = np.zeros(12) -> np.ones(12)
+extern "C" __global__ void counted_by_one(const int *item, int *next, int *done) {
+    for (;;) {
+        int k = *(volatile int *)next;
+        if (k > 11) break;
+        if (blockIdx.x) continue;
+        atomicAdd(&done[item[k]], 1);
+        __threadfence();
+        atomicAdd(next, 1);
+    }
+}
