@@ -86,6 +86,17 @@ def volatile_loads(f: Function) -> list[int]:
     return [at for at in _Accesses(f).loads if "volatile" in f.body[at].op]
 
 
+def data_reads(f: Function, functions: Mapping[str, Function]) -> set[int]:
+    """The volatile loads, by index, whose value is data, or is stored in local memory.
+
+    It is none where it is only tested, waited for, or confirmed by a sequence lock.
+    """
+    roles, accesses, read = memory_roles(f, functions), _Accesses(f), volatile_loads(f)
+    kept = {at for at in read if any(f.body[k].op[:3] == "st." for k in accesses.made_of(at)[1])}
+    kept -= confirmed_reads(f, functions, kept)
+    return kept | {at for at in read if roles.get(at, 0) & (DATA_READ | WAITING) == DATA_READ}
+
+
 def confirmed_reads(
     f: Function, functions: Mapping[str, Function], loads: Iterable[int]
 ) -> set[int]:

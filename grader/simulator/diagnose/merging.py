@@ -1,7 +1,8 @@
 """Make one list of the findings of a run, and of those of both variants.
 
-The optimized variant has functions inlined. What it shows of a sequence lock whose data a function
-copies is known of the debug variant's loads in the same lines.
+The optimized variant has functions inlined and local variables in registers. What it shows of the
+use of volatile reads, as of a sequence lock whose data a function copies, is known of the debug
+variant's loads in the same lines.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from grader.launch import Finding
 from grader.simulator.core import bindings as c
 from grader.simulator.core.run import Raw
 from grader.simulator.decode.module import Image
-from grader.simulator.decode.updates import confirmed_reads, volatile_loads
+from grader.simulator.decode.updates import data_reads, volatile_loads
 from grader.simulator.diagnose.kernel_code import source_lines
 from grader.simulator.diagnose.races import STORE, UNWAITED
 
@@ -44,8 +45,8 @@ def fold(findings: Iterable[Finding]) -> tuple[Finding, ...]:
 def unconfirmed(raw: Raw, debug: Image, optimized: Image) -> Raw:
     """A run of the debug variant without the races of volatile reads that do not matter.
 
-    Those are the reads in lines that have, in the optimized code, only loads which a sequence lock
-    confirms.
+    Those are the reads in lines that have, in the optimized code, only loads whose value is no
+    data: it is tested, whatever pointer or object it went through, or a sequence lock confirms it.
     """
     reports = raw.reports
     races = [
@@ -57,14 +58,12 @@ def unconfirmed(raw: Raw, debug: Image, optimized: Image) -> Raw:
         return raw
     functions = {d.name: optimized.module.functions[d.name] for d in optimized.functions}
     lines = source_lines(optimized)
-    others, confirmed = set[int](), set[int]()
+    read, data = set[int](), set[int]()
     for number, f in enumerate(functions.values()):
         first = optimized.owner.index(number)
-        every = volatile_loads(f)
-        found = confirmed_reads(f, functions, every)
-        confirmed |= {lines[first + at] for at in found}
-        others |= {lines[first + at] for at in set(every) - found}
-    known, own = confirmed - others, source_lines(debug)
+        read |= {lines[first + at] for at in volatile_loads(f)}
+        data |= {lines[first + at] for at in data_reads(f, functions)}
+    known, own = read - data, source_lines(debug)
     dropped = [k for k, pc in races if own[pc] in known]
     return replace(raw, reports=np.delete(reports, dropped)) if dropped else raw
 

@@ -1,0 +1,101 @@
+// Volatile reads whose value leaves a function, through a pointer, a reference or an object, and is only
+// tested there; and such values that are used as data.
+
+__device__ void look(volatile int *at, int *seen) { *seen = *at; }
+__device__ bool is_set(volatile int *at, int &seen) { return (seen = *at) != 0; }
+
+struct Watcher {
+  volatile int *at;
+  int last;
+  __device__ bool passed(int goal) { last = *at; return last >= goal; }
+};
+
+__device__ void publish(volatile int *stage, int *data) {
+  data[1] = 5; __threadfence(); *stage = 1;
+  data[2] = 6; __threadfence(); *stage = 2;
+}
+
+// kernel through_pointer grid 2 block 1
+// inout stage int32 = [0] -> [2]
+// inout data int32 = [0,0,0] -> [0,5,6]
+// out y int32 = [11]
+extern "C" __global__ void through_pointer(volatile int *stage, int *data, int *y) {
+  if (blockIdx.x == 0) { publish(stage, data); return; }
+  int s;
+  do look(stage, &s); while (s != 2);
+  __threadfence();
+  *y = data[1] + data[2];
+}
+
+// kernel through_reference grid 2 block 1
+// inout stage int32 = [0] -> [2]
+// inout data int32 = [0,0,0] -> [0,5,6]
+// out y int32 = [5]
+extern "C" __global__ void through_reference(volatile int *stage, int *data, int *y) {
+  if (blockIdx.x == 0) { publish(stage, data); return; }
+  int s;
+  while (!is_set(stage, s)) {}
+  __threadfence();
+  *y = data[s > 0];
+}
+
+// kernel through_member grid 2 block 1
+// inout stage int32 = [0] -> [2]
+// inout data int32 = [0,0,0] -> [0,5,6]
+// out y int32 = [11]
+extern "C" __global__ void through_member(volatile int *stage, int *data, int *y) {
+  if (blockIdx.x == 0) { publish(stage, data); return; }
+  Watcher w{stage, 0};
+  while (!w.passed(1)) {}
+  __threadfence();
+  int first = data[1];
+  while (w.last < 2) w.passed(2);
+  __threadfence();
+  *y = first + data[2];
+}
+
+// kernel once grid 2 block 1
+// inout stage int32 = [0] -> [2]
+// inout data int32 = [0,0,0] -> [0,5,6]
+// inout y int32 = [0] -> _
+extern "C" __global__ void once(volatile int *stage, int *data, int *y) {
+  if (blockIdx.x == 0) { publish(stage, data); return; }
+  int s;
+  look(stage, &s);
+  __threadfence();
+  if (s == 2) *y = data[2];
+}
+
+// The value itself is what these give.
+// kernel kept grid 2 block 1
+// inout stage int32 = [0] -> [2]
+// inout data int32 = [0,0,0] -> [0,5,6]
+// inout y int32 = [0] -> _
+// finds race error volatile does not make the read wait
+extern "C" __global__ void kept(volatile int *stage, int *data, int *y) {
+  if (blockIdx.x == 0) { publish(stage, data); return; }
+  int s;
+  look(stage, &s);
+  *y = s;
+}
+
+// kernel kept_in_place grid 2 block 1
+// inout stage int32 = [0] -> [2]
+// inout data int32 = [0,0,0] -> [0,5,6]
+// inout y int32 = [0] -> _
+// finds race error volatile does not make the read wait
+extern "C" __global__ void kept_in_place(volatile int *stage, int *data, int *y) {
+  if (blockIdx.x == 0) { publish(stage, data); return; }
+  look(stage, y);
+}
+
+// kernel added grid 2 block 1
+// inout stage int32 = [0] -> [2]
+// inout data int32 = [0,0,0] -> [0,5,6]
+// inout y int32 = [0] -> _
+// finds race error volatile does not make the read wait
+extern "C" __global__ void added(volatile int *stage, int *data, int *y) {
+  if (blockIdx.x == 0) { publish(stage, data); return; }
+  Watcher w{stage, 0};
+  if (w.passed(0)) atomicAdd(y, w.last);
+}
