@@ -42,7 +42,7 @@ APART = (frozenset({"simulator", "gpu"}), frozenset({"batch", "export"}))
 SIMULATOR = ("ptx", "decode", "core", "diagnose")
 """The folders of the simulator, the lowest first."""
 
-MOST_PACKAGES, MOST_LOOSE, MOST_FILES, MOST_IN_A_FOLDER = 18, 4, 402, 27
+MOST_PACKAGES, MOST_LOOSE, MOST_FILES, MOST_IN_A_FOLDER = 18, 4, 403, 27
 MOST_LINES, MOST_C_LINES = 400, 600
 
 FLOOR = {name: floor for floor, names in enumerate(FLOORS) for name in names.split()}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from grader import dataclass
 from grader.launch import Finding, Launch
 from grader.simulator.core.run import Limits, Machine, Raw
-from grader.simulator.pauses import MOST_TRACED
+from grader.simulator.pauses import MOST_AFTER, MOST_TRACED
 from grader.simulator.schedules import (
     BY_ACCESS,
     LONG_WAITS,
@@ -54,6 +54,7 @@ class How:
         old_pause: whether a warp pauses, again, once a load has given an old value: core/run.py.
         whole_turns: whether turns are long, so that no warp is interrupted.
         lane_order: the order in which lanes of a warp run one after the other; 0: in lock step.
+        first_wins: whether, of lanes that store to one place at once, the first one's value stays.
         lone: the basic blocks that this is so in; empty for all.
         traced: whether accesses are recorded: strong ones, of moved code all.
         machine: moved code, instead of the variant's.
@@ -70,6 +71,7 @@ class How:
     old_pause: int = 0
     whole_turns: bool = False
     lane_order: int = 0
+    first_wins: bool = False
     lone: tuple[int, ...] = ()
     traced: bool = False
     machine: Machine | None = None
@@ -89,6 +91,7 @@ class How:
             old_pause=self.old_pause,
             whole_turns=self.whole_turns,
             lane_order=self.lane_order,
+            first_wins=self.first_wins,
             lone=self.lone,
             trace=MOST_TRACED if self.traced else 0,
             only_strong=self.traced and self.machine is None,
@@ -129,6 +132,22 @@ def consequence(
     return what[0] if what and all(what) else ""
 
 
+def around(loads: Iterable[int]) -> list[int]:
+    """Where a pause lets a load give an older value than it gives without."""
+    return [pc for load in loads for pc in range(load, load + 1 + MOST_AFTER)]
+
+
+def as_warnings(findings: Sequence[Finding]) -> tuple[Finding, ...]:
+    """Some findings, with lost updates that have no effect."""
+    why = "; the outputs are the same where none is lost"
+    return tuple(
+        replace(f, severity="warning", message=f.message + why)
+        if f.kind == "lost-update" and f.severity == "error"
+        else f
+        for f in findings
+    )
+
+
 @dataclass(frozen=True)
 class Runs:
     """How a launch is run, with so many steps.
@@ -153,11 +172,12 @@ class OrderRuns:
         most: those that one other run may take.
         left: those that all other runs may still take.
         timed: whether the kernel reads clocks.
+        harmless: whether lost updates have no effect.
         others: the runs in other orders so far.
         differ: how runs were made in which outputs differ, and which arguments these are.
     """
 
-    timed = False
+    timed = harmless = False
 
     def __init__(
         self, usual: Raw, steps: int, most: int, launch: Launch, names: tuple[str, ...], runs: Runs
@@ -198,7 +218,12 @@ class OrderRuns:
         """Run the optimized variant."""
         run = self.runs.one(min(self.most, self.left), how)
         self.left -= run.raw.steps
-        return replace(run, found=self.counted(run.found, how))
+        found = self.counted(run.found, how)
+        return replace(run, found=as_warnings(found) if self.harmless else found)
+
+    def run_if_any(self, how: How) -> OneRun | None:
+        """Run the optimized variant; None where no steps are left."""
+        return self.run(how) if self.affords(1) else None
 
     def is_wrong(self, run: OneRun) -> bool:
         """Whether a run has errors, or other outputs than the usual one."""

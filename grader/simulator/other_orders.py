@@ -36,16 +36,18 @@ from grader.simulator.late import (
     some_moves,
 )
 from grader.simulator.lock_step import lost_in_lock_step
+from grader.simulator.lost_updates import may_be_right
 from grader.simulator.order_runs import (
     PAUSE_CHANGES,
     WHOLE_ORDERS,
     How,
     OneRun,
     OrderRuns,
+    around,
+    as_warnings,
     consequence,
 )
 from grader.simulator.pauses import (
-    MOST_AFTER,
     Traces,
     acts_on_reads,
     after,
@@ -124,13 +126,15 @@ class OtherOrders(OrderRuns):
             machines: as in `chosen_orders`.
             schedules: the number of orders that are asked for; 0 for those that the kernel needs.
         """
-        may_run = self.usual.steps <= ORDER_STEPS and not trace.errors
+        image = machines[-1].image
+        may_run = self.usual.steps <= ORDER_STEPS
+        may_run = may_run and may_be_right(self, trace.errors, image, self._pause)
         asked: Sequence[int] = chosen_orders(machines) if may_run else ()
         if schedules:
             asked, self.left = range(1, schedules + 1), schedules * self.most
-        loads = strong_loads(machines[-1].image) if may_run else frozenset[int]()
+        loads = strong_loads(image) if may_run else frozenset[int]()
         findings, old = trace.findings, list[int]()
-        self.timed = reads_clocks(machines[-1].image)
+        self.timed = reads_clocks(image)
         for schedule in asked or (ORDERS if loads else ()):
             enough = self.affords(2 if old else 1) or schedules
             if not enough or (self.others and not asked and not old):
@@ -143,6 +147,9 @@ class OtherOrders(OrderRuns):
         for schedule in LONG_WAITS if asked and self.timed else ():
             if self.affords(1):
                 findings = merge_findings(findings, self.order(schedule)[1])
+        errors = [f for f in findings if f.severity == "error"]
+        if may_run and not self.differ and may_be_right(self, errors, image, self._pause):
+            findings = as_warnings(findings)
         if trace.errors and not asked:
             return self._with_wider_pairs(findings, machines)
         if not may_run or any(f.severity == "error" for f in findings):
@@ -358,7 +365,7 @@ class OtherOrders(OrderRuns):
         outcomes = self.outcomes()
         for how, run in self._one_by_one(runs, outcomes):
             what = run.reads and consequence(run, outcomes, self.launch, self.names)
-            if what and (run.errors or not self.depends(how, _around(run.loads), run.raw)):
+            if what and (run.errors or not self.depends(how, around(run.loads), run.raw)):
                 read, certain = run.reads[0], run.errors or len(outcomes) == 1
                 message = f"{read.message}; with the old value, {what}"
                 severity = read.severity if certain else "warning"
@@ -391,8 +398,3 @@ def _pauses_before(pcs: Sequence[int], image: Image, timed: bool) -> list[tuple[
     again = [How(pause=pc, restored=n) for n in range(1, MOST_RESTORED + 1) for pc in lists]
     chosen = plain[:MOST_PAUSES] + again[:MOST_PAUSES]
     return [(how.pause, how) for how in chosen if how.pause is not None]
-
-
-def _around(loads: Iterable[int]) -> list[int]:
-    """Where a pause lets a load give an older value than it gives without."""
-    return [pc for load in loads for pc in range(load, load + 1 + MOST_AFTER)]

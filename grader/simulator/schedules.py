@@ -331,6 +331,11 @@ def different_outputs(usual: Raw, other: Raw, launch: Launch) -> dict[int, NDArr
     return out
 
 
+def same_outputs(usual: Raw, other: Raw, launch: Launch) -> bool:
+    """Whether two runs leave the same bytes in each output."""
+    return next(_changed(usual, other, launch, ()), None) is None
+
+
 def is_mixture(usual: Raw, result: Raw, more: Sequence[Raw], launch: Launch) -> bool:
     """Whether each element of a run's outputs is the usual one or that of one of more runs.
 

@@ -261,6 +261,7 @@ class CLaunch(ctypes.Structure):
                 "old_pause",
                 "whole_turns",
                 "lane_order",
+                "first_wins",
                 "only_strong",
                 "trace_sync",
                 "cycles",

@@ -78,6 +78,7 @@ class Limits:
         whole_turns: whether turns are as long as in the usual order, in another one too.
         lane_order: lanes of a warp run one after the other, from the first one (1) or from the last
             one (2), each until it waits or ends; 0: in lock step.
+        first_wins: whether, of lanes that store to one place at once, the first one's value stays.
         lone: the numbers of the basic blocks that this is so in; empty for all.
     """
 
@@ -104,6 +105,7 @@ class Limits:
     old_pause: int = 0
     whole_turns: bool = False
     lane_order: int = 0
+    first_wins: bool = False
     lone: tuple[int, ...] = ()
 
 
@@ -351,7 +353,7 @@ def _set_terms(n: c.CLaunch, launch: Launch, limits: Limits) -> None:
     n.short_pause, n.whole_turns = limits.short_pause, limits.whole_turns
     n.old_pause, n.pause_changes = limits.old_pause, limits.pause_changes
     n.restored, n.hurries = limits.restored, limits.hurries
-    n.lane_order = limits.lane_order
+    n.lane_order, n.first_wins = limits.lane_order, limits.first_wins
     n.measures = limits.measures or 0
     n.step_limit, n.time_limit = limits.steps, limits.seconds
 

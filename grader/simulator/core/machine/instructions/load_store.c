@@ -233,9 +233,11 @@ void ptx_ld_word(Warp *w, const Insn *i) {
 }
 
 static void store_any(Warp *w, const Insn *i, const Region *r, const u32 *offset) {
+  u32 order = w->launch->first_wins ? LANES - 1 : 0;
   for (u32 k = 0; k < i->count; k++) {
     u32 ref = result_operand(i, k);
-    for (u32 l = 0; l < LANES; l++) {
+    for (u32 n = 0; n < LANES; n++) {
+      u32 l = n ^ order;
       if (!w->lane[l]) continue;
       u64 x = register_lane(w, ref, i->width, l);
       u8 *p = lane_data(w, r, l) + offset[l] + k * i->size;
@@ -257,7 +259,7 @@ static inline void store_group(Warp *w, const Insn *i, const Region *r, const u3
                                bool word) {
   if (is_watched(w, i, r->space)) announce_write(w, i, r, offset, bytes);
   if (r->space != LOCAL && stores_other(w, i, r, offset)) count_change(w, r->space);
-  if (!word) {
+  if (!word || w->launch->first_wins) {
     store_any(w, i, r, offset);
     return;
   }
