@@ -93,8 +93,8 @@ extern "C" __global__ void ushort2_other(int *y) {
 extern "C" __global__ void half2_sum(float *y) {
   __half2 h;
   h.x = __float2half(threadIdx.x);
-  h = __hadd2(h, h);  // <- uninitialized-read
-  y[threadIdx.x] = __high2float(h);
+  h = __hadd2(h, h);
+  y[threadIdx.x] = __high2float(h);  // <- uninitialized-read
 }
 // kernel bf162_high grid 1 block 32
 // out y float32 = np.zeros(32)

@@ -87,12 +87,18 @@ def volatile_loads(f: Function) -> list[int]:
 
 
 def data_reads(f: Function, functions: Mapping[str, Function]) -> set[int]:
-    """The volatile loads, by index, whose value is data, or is stored in local memory.
+    """The volatile loads, by index, whose value is data, or local, or compared with another's.
 
     It is none where it is only tested, waited for, or confirmed by a sequence lock.
     """
     roles, accesses, read = memory_roles(f, functions), _Accesses(f), volatile_loads(f)
-    kept = {at for at in read if any(f.body[k].op[:3] == "st." for k in accesses.made_of(at)[1])}
+    users = {at: accesses.made_of(at)[1] for at in read}
+    tests = Counter(k for own in users.values() for k in own if f.body[k].op[:4] == "setp")
+    kept = {
+        at
+        for at, own in users.items()
+        if any(f.body[k].op[:3] == "st." or tests[k] > 1 for k in own)
+    }
     kept -= confirmed_reads(f, functions, kept)
     return kept | {at for at in read if roles.get(at, 0) & (DATA_READ | WAITING) == DATA_READ}
 

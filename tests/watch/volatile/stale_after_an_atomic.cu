@@ -1,5 +1,5 @@
 // launch: {"kernel": "k", "grid": [4, 1, 1], "block": [32, 1, 1], "shared": 0, "args": [["int32", 32, "zero"]]}
-// expect: lost-update error line 9 variable n
+// expect: lost-update warning line 9 variable n
 __device__ volatile int n;
 extern "C" __global__ void k(int* calls) {
   if (threadIdx.x) return;
