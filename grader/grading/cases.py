@@ -62,8 +62,7 @@ class _KeptCases:
             if key in self._known:
                 self._known.move_to_end(key)
                 return self._known[key][1]
-        prepared = prepare_case(lab, case, seed, answers)
-        size = sum(_frozen(array).nbytes for array in _arrays(prepared))
+        prepared, size = _kept(prepare_case(lab, case, seed, answers))
         with self._lock:
             if size <= KEPT_BYTES and key not in self._known:
                 self._known[key] = lab, prepared, size
@@ -73,17 +72,29 @@ class _KeptCases:
         return prepared
 
 
-def _arrays(prepared: PreparedCase) -> Iterator[NDArray[Any]]:
+def _kept(prepared: PreparedCase) -> tuple[PreparedCase, int]:
+    """The case with read-only arrays of its own, and their bytes.
+
+    Those that the reference's process gave hold a descriptor each.
+    """
+    size = 0
+
+    def own(array: NDArray[Any]) -> NDArray[Any]:
+        nonlocal size
+        copy = array.copy()
+        copy.flags.writeable = False
+        size += copy.nbytes
+        return copy
+
     launch = prepared.launch
-    yield from (a.data for a in launch.args if isinstance(a, Array) and a.data is not None)
-    yield from launch.globals.values()
-    for expected in prepared.expected.values():
-        yield from (expected.value, expected.bound)
-
-
-def _frozen(array: NDArray[Any]) -> NDArray[Any]:
-    array.flags.writeable = False
-    return array
+    args = tuple(
+        replace(a, data=own(a.data)) if isinstance(a, Array) and a.data is not None else a
+        for a in launch.args
+    )
+    variables = {name: own(array) for name, array in launch.globals.items()}
+    expected = {k: Expected(own(e.value), own(e.bound)) for k, e in prepared.expected.items()}
+    launch = replace(launch, args=args, globals=variables)
+    return PreparedCase(prepared.case, launch, expected), size
 
 
 _KEPT = _KeptCases()

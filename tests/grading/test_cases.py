@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import os
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -17,6 +19,7 @@ from grader.grading.cases import (
     prepare_cases,
     select_cases,
 )
+from grader.labs.cases import prepare_case
 from grader.labs.model import Case, Derivation, KernelSpec, Lab, PreparedCase
 from grader.labs.reading import load_lab
 from grader.launch import Array, Finding, Launch, Trace
@@ -85,6 +88,17 @@ def test_submissions_to_a_lab_share_its_prepared_cases() -> None:
     assert isinstance(array, Array) and array.data is not None
     assert not array.data.flags.writeable  # nor can one change it for the next
     assert not any(e.value.flags.writeable for e in first[0].expected.values())
+
+
+def test_kept_cases_hold_no_descriptors() -> None:
+    kept, lab = _KeptCases(), load_lab("tiled-matmul")
+    prepare_case(lab, lab.cases[0], b"seed")  # the reference's process has some
+    gc.collect()
+    before = len(os.listdir("/proc/self/fd"))
+    for case in lab.cases:
+        kept.get(lab, case, b"seed", {})
+    gc.collect()
+    assert len(os.listdir("/proc/self/fd")) <= before
 
 
 def test_a_case_is_prepared_again_for_another_seed_lab_or_reference(
