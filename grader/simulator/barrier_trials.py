@@ -29,6 +29,7 @@ from grader.simulator.diagnose.races import (
 )
 from grader.simulator.edited_code import (
     BARRIERS,
+    MOST_STEPS,
     behind,
     changed_machine,
     function_of,
@@ -46,8 +47,6 @@ from grader.simulator.schedules import ABREAST
 if TYPE_CHECKING:
     from grader.simulator.diagnose.kernel_code import KernelCode
 
-MOST_STEPS = 1 << 18
-"""The warp instructions of a run that is repeated."""
 MOST_TRIALS = 10
 """The places that are tried in one run's code."""
 MOST_MEETINGS, MOST_LINES = 8, 3

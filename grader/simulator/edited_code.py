@@ -16,6 +16,9 @@ from grader.simulator.decode.module import Image, decode
 from grader.simulator.ptx.call_copies import original_name
 from grader.simulator.ptx.model import Function, Instruction, Location, Module
 
+MOST_STEPS = 1 << 18
+"""The warp instructions of a run that is repeated with changed code."""
+
 MOST_DECODED = 1 << 12
 """The instructions that are decoded for the trials of one kind, beside the first one's."""
 BARRIERS = ("bar.sync", "barrier.sync")

@@ -26,11 +26,13 @@ from grader.simulator.pauses import Interruption, interruptions
 from grader.simulator.ptx.flow import reached
 from grader.simulator.schedules import lasting_difference
 
-FIRST_TO_LAST, LAST_TO_FIRST = 1, 2
-"""The orders of lanes: see core/machine/launch.h."""
+LANE_ORDERS = (1, 2)
+"""The orders of lanes, first to last and last to first: see core/machine/launch.h."""
 
-SCHEDULES = (0, 1, 2)
-"""The orders of blocks and warps in which lanes run one after the other."""
+ONE_BY_ONE = tuple(
+    How(s, whole_turns=True, lane_order=o) for s, o in product((0, 1, 2), LANE_ORDERS)
+)
+"""Runs in which threads run one after the other, each until it waits or ends."""
 
 MOST_PAIRS = 4
 """The pairs of a read and a write that are tried."""
@@ -62,18 +64,16 @@ def lost_in_lock_step(
                 return
             yield one.raw
 
-    orders = (FIRST_TO_LAST, LAST_TO_FIRST)
     apart = list[Raw]()
-    whole = [How(s, whole_turns=True, lane_order=o) for s, o in product(SCHEDULES, orders)]
-    for raw in runs(whole) if found else ():
+    for raw in runs(ONE_BY_ONE) if found else ():
         apart.append(raw)
         if not lasting_difference(apart, usual, launch, names):
             return None
-    for one in found if len(apart) == len(whole) else ():
+    for one in found if len(apart) == len(ONE_BY_ONE) else ():
         lone = between(image, one.read, one.write)
-        again = list(runs(How(whole_turns=True, lane_order=o, lone=lone) for o in orders))
+        again = list(runs(How(whole_turns=True, lane_order=o, lone=lone) for o in LANE_ORDERS))
         what = lasting_difference(apart, usual, launch, names, again)
-        if what and len(again) == len(orders):
+        if what and len(again) == len(LANE_ORDERS):
             return one.report, what
     return None
 

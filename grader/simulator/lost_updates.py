@@ -10,11 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from itertools import product
 
 from grader.launch import Array, Finding, Launch
 from grader.simulator.core.run import Raw
 from grader.simulator.decode.module import Image
+from grader.simulator.lock_step import ONE_BY_ONE
 from grader.simulator.order_runs import How, OneRun, OrderRuns
 from grader.simulator.pauses import (
     MOST_TRACED,
@@ -36,9 +36,6 @@ MOST_LOSS_STEPS = 1 << 23
 
 LOSS_RUNS = 30
 """How many runs there are, at most."""
-
-WHOLE = tuple(How(s, whole_turns=True, lane_order=n) for s, n in product((0, 1, 2), (1, 2)))
-"""Runs in which threads run one after the other, each until it waits or ends."""
 
 IN_STEP = (How(ABREAST), How(first_wins=True), How(ABREAST, first_wins=True))
 """Runs in which several threads read a place before one of them writes it."""
@@ -87,7 +84,7 @@ class LossTrials:
         """
         if not any(isinstance(x, Array) and x.read_back for x in self.launch.args):
             return False
-        for how in WHOLE:
+        for how in ONE_BY_ONE:
             raw = self.same(replace(how, traced=True))
             if raw is None or raw.traced > MOST_TRACED or self.loses(raw):
                 return False

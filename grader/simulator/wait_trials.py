@@ -23,6 +23,7 @@ from grader.simulator.diagnose.copies import NOT_COMMITTED, WHY_BITS
 from grader.simulator.diagnose.places import LOOPS
 from grader.simulator.diagnose.races import IN_FLIGHT
 from grader.simulator.edited_code import (
+    MOST_STEPS,
     changed_machine,
     function_of,
     most_trials,
@@ -36,8 +37,6 @@ if TYPE_CHECKING:
     from grader.compile.syntax import Node
     from grader.simulator.diagnose.kernel_code import KernelCode
 
-MOST_STEPS = 1 << 18
-"""The warp instructions of a run that is repeated."""
 MOST_TRIALS = 4
 """The waits, and the arrivals, that are tried."""
 
