@@ -11,9 +11,13 @@ from numpy.typing import NDArray
 from grader import dataclass
 from grader.launch import Finding, Launch
 from grader.simulator.core.run import Limits, Machine, Raw
+from grader.simulator.decisions import Decisions
+from grader.simulator.decode.module import Image
+from grader.simulator.diagnose.branching import limited_reads
 from grader.simulator.pauses import MOST_AFTER, MOST_TRACED
 from grader.simulator.schedules import (
     BY_ACCESS,
+    GIVE_UP,
     LONG_WAITS,
     SAMPLE_KINDS,
     different_outputs,
@@ -29,6 +33,18 @@ WHOLE_ORDERS = (1, 2, 3, 4)
 
 MOST_DIFFERENT = 2
 """The most runs with another value of an output that may be made again for it."""
+
+MOST_PAUSES = 16
+"""The most instructions before which a thread pauses, each in a run of its own."""
+
+MOST_RESTORED = 3
+"""How often a list's head may be what it was, each time with another pause that ends then."""
+
+LONG_LOOK_STEPS = 1 << 23
+"""The warp instructions of all runs together in which waits give up after many looks."""
+
+LOOKS_IN_A_PAUSE = 64
+"""So many looks a wait makes before it sleeps while another thread pauses: core/machine/polls.c."""
 
 LEAST_ORDERS = 2
 """In so many other orders a launch has to end before an output tells that old values are wrong."""
@@ -51,6 +67,8 @@ class How:
         pause_changes: after how many changes of memory by others the pause ends; 0 for no such end.
         restored: how often a swap's place has what it expects again when the pause before it ends.
         hurries: whether time passes fast, meanwhile, for threads that read clocks.
+        limited: the reads of waits that give up after many looks, and do so in this run.
+        long_looks: how many looks that takes.
         old_pause: whether a warp pauses, again, once a load has given an old value: core/run.py.
         whole_turns: whether turns are long, so that no warp is interrupted.
         lane_order: the order in which lanes of a warp run one after the other; 0: in lock step.
@@ -68,6 +86,8 @@ class How:
     pause_changes: int = 0
     restored: int = 0
     hurries: bool = False
+    limited: frozenset[int] = frozenset()
+    long_looks: int = 0
     old_pause: int = 0
     whole_turns: bool = False
     lane_order: int = 0
@@ -88,6 +108,8 @@ class How:
             pause_changes=self.pause_changes,
             restored=self.restored,
             hurries=self.hurries,
+            limited=self.limited,
+            long_looks=self.long_looks,
             old_pause=self.old_pause,
             whole_turns=self.whole_turns,
             lane_order=self.lane_order,
@@ -271,3 +293,67 @@ class OrderRuns:
             else:
                 groups.append([raw])
         return groups if len(ended) >= LEAST_ORDERS and all(len(g) > 1 for g in groups) else []
+
+
+def given_up(runs: OrderRuns, image: Image, pauses: Sequence[How]) -> tuple[Finding, ...]:
+    """The first wrong accesses of runs in which waits give up after many looks.
+
+    What such a run leaves, and how it ends, may be right: it has waited for as long as it should.
+
+    Args:
+        runs: the runs of the launch.
+        image: the code that runs.
+        pauses: runs in which a thread pauses, who may have what others wait for.
+    """
+    limited = limited_reads(image) if image.waits and not runs.timed else {}
+    looks, left = max(limited.values(), default=0), LONG_LOOK_STEPS
+    if looks <= LOOKS_IN_A_PAUSE:
+        return ()
+    for how in (*map(How, GIVE_UP), *pauses[:MOST_PAUSES]):
+        if left < looks:
+            break
+        how = replace(how, limited=frozenset(limited), long_looks=2 * looks)
+        run = runs.runs.one(left, how)
+        left -= run.raw.steps
+        wrong = tuple(f for f in run.errors if f.kind in BY_ACCESS)
+        if wrong and not runs.harmless:
+            return _with_wait(wrong, image, [*limited])
+    return ()
+
+
+def _with_wait(
+    found: tuple[Finding, ...], image: Image, limited: Sequence[int]
+) -> tuple[Finding, ...]:
+    """Findings of a run in which waits gave up, of races with the only line that waits so.
+
+    Of a lock that is given up, the finding itself says so.
+    """
+    lines = {image.locations[pc].line for pc in limited}
+    swaps = any({"cas", "exch"} & {*image.ops[pc].split(".")} for pc in limited)
+    if swaps or len(lines) > 1:
+        return found
+    hint = (
+        "The loop around line {} may end before what it waits for, and line {} is executed all the "
+        "same. Execute it only where the wait has succeeded."
+    )
+    where = max(lines)
+    return tuple(
+        replace(f, hint=hint.format(where, f.line)) if f.kind == "race" and f.line else f
+        for f in found
+    )
+
+
+def pauses_before(pcs: Sequence[int], image: Image, timed: bool) -> list[tuple[int, How]]:
+    """The pauses before some writes: long, and before a compare-and-swap short ones too.
+
+    Of a list, all other threads together seldom restore what one has read. So a swap to a value
+    that was loaded meanwhile, as the next element, also comes when its place is restored.
+    """
+    decisions = Decisions(image)
+    swaps = [pc for pc in pcs if ".cas." in image.ops[pc]]
+    short = {pc: (True, False) if pc in swaps else (False,) for pc in pcs}
+    plain = [How(pause=pc, short_pause=x, hurries=timed) for pc in pcs for x in short[pc]]
+    lists = [pc for pc in swaps if decisions.is_of_list(pc)]
+    again = [How(pause=pc, restored=n) for n in range(1, MOST_RESTORED + 1) for pc in lists]
+    chosen = plain[:MOST_PAUSES] + again[:MOST_PAUSES]
+    return [(how.pause, how) for how in chosen if how.pause is not None]

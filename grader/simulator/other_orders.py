@@ -23,8 +23,6 @@ from numpy.typing import NDArray
 
 from grader.launch import Finding, Trace
 from grader.simulator.core.run import Machine, Raw
-from grader.simulator.decisions import Decisions
-from grader.simulator.decode.module import Image
 from grader.simulator.diagnose.merging import is_narrow, merge_findings, with_wider_pairs
 from grader.simulator.late import (
     Late,
@@ -38,6 +36,7 @@ from grader.simulator.late import (
 from grader.simulator.lock_step import lost_in_lock_step
 from grader.simulator.lost_updates import may_be_right
 from grader.simulator.order_runs import (
+    MOST_PAUSES,
     PAUSE_CHANGES,
     WHOLE_ORDERS,
     How,
@@ -46,6 +45,8 @@ from grader.simulator.order_runs import (
     around,
     as_warnings,
     consequence,
+    given_up,
+    pauses_before,
 )
 from grader.simulator.pauses import (
     Traces,
@@ -82,9 +83,6 @@ the first one in which the other variant might give some."""
 MORE_ORDERS = tuple(s for s in range(9, 104) if s % ORDER_KINDS not in (ABREAST, PATIENT))
 """Orders with short turns that are run with old values, where pauses show nothing."""
 
-MOST_RESTORED = 3
-"""How often a list's head may be what it was, each time with another pause that ends then."""
-
 OLD_PAUSES = (1, 2)
 """When a thread that missed a write pauses again: at once, or after its next fence."""
 
@@ -93,9 +91,6 @@ FEW_STEPS = 1 << 12
 
 OLD_LOADS = 6
 """The most loads that are tried one by one."""
-
-MOST_PAUSES = 16
-"""The most instructions before which a thread pauses, each in a run of its own."""
 
 MOST_LATE = 12
 """The most accesses that are made late, each in a run of its own."""
@@ -226,20 +221,23 @@ class OtherOrders(OrderRuns):
         hows += [How(backward_order(self.launch), whole_turns=True, traced=True)]
         runs = [self.run(how) for how in hows]
         traces = [strong_accesses(run.raw, machine.image) for run in runs]
-        wanted = contended(traces)
+        wanted, writes = contended(traces), writes_after_reads(traces)
         code, usual = machine.image, runs[0].raw
         ask = (usual, code, self.run, self.launch, self.names)
         if acts and not self.timed and (lost := lost_in_lock_step(*ask)):
             return self._explained(usual, *lost)
-        found = self._interrupted(machine, traces) if acts else ()
+        found = self._interrupted(machine, traces, writes) if acts else ()
         tried = some_of(wanted, machine.image, MOST_PAUSES)
         found = found or self._paused(self._pauses_from_both_ends(traces, tried))
+        found = found or given_up(self, code, [self._pause(traces, pc) for pc in writes])
         found = found or (self._late(machine, traces, wanted) if orders else ())
         return found or (self._old_with_pauses(machine, traces, wanted, loads) if loads else ())
 
-    def _interrupted(self, machine: Machine, traces: Traces) -> tuple[Finding, ...]:
+    def _interrupted(
+        self, machine: Machine, traces: Traces, writes: Sequence[int]
+    ) -> tuple[Finding, ...]:
         """The findings of runs in which a thread pauses between a read and a write of a place."""
-        for pc, pause in _pauses_before(writes_after_reads(traces), machine.image, self.timed):
+        for pc, pause in pauses_before(writes, machine.image, self.timed):
             if not self.affords(1):
                 break
             how = self._pause(traces, pc)
@@ -382,19 +380,3 @@ class OtherOrders(OrderRuns):
                 if self.affords(1):
                     yield how, self.run(replace(how, loads=frozenset((pc,))))
             yield how, every
-
-
-def _pauses_before(pcs: Sequence[int], image: Image, timed: bool) -> list[tuple[int, How]]:
-    """The pauses before some writes: long, and before a compare-and-swap short ones too.
-
-    Of a list, all other threads together seldom restore what one has read. So a swap to a value
-    that was loaded meanwhile, as the next element, also comes when its place is restored.
-    """
-    decisions = Decisions(image)
-    swaps = [pc for pc in pcs if ".cas." in image.ops[pc]]
-    short = {pc: (True, False) if pc in swaps else (False,) for pc in pcs}
-    plain = [How(pause=pc, short_pause=x, hurries=timed) for pc in pcs for x in short[pc]]
-    lists = [pc for pc in swaps if decisions.is_of_list(pc)]
-    again = [How(pause=pc, restored=n) for n in range(1, MOST_RESTORED + 1) for pc in lists]
-    chosen = plain[:MOST_PAUSES] + again[:MOST_PAUSES]
-    return [(how.pause, how) for how in chosen if how.pause is not None]

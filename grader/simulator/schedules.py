@@ -64,6 +64,9 @@ LONG_WAITS = (31, 23)
 """Those in which it is also run if it reads clocks: as 15 and 7, but a wait for 0.6 s gives up, and
 not one for 0.3 ms alone. Only what its accesses do then counts: its end may be a watchdog's."""
 
+GIVE_UP = (7, 15)
+"""Those of ORDERS in which waits for a limited time, or number of looks, give up."""
+
 FEW_ORDERS = (5, 6, 8)
 """Those for a kernel in which atomics of several threads may interleave."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from copy import copy
 from dataclasses import replace
 from functools import cached_property
@@ -73,6 +73,8 @@ class Limits:
         restored: the pause, before a compare-and-swap, ends when the place, after other values, has
             so often had the one again that the swap expects; 0: not so.
         hurries: whether time passes fast, while a warp pauses, for one that reads clocks.
+        limited: the program counters of reads in loops that give up after some rounds.
+        long_looks: the most looks, at these, for which warps keep their turns.
         old_pause: whether a warp pauses, again, once a load has given an old value, or would have
             where none are given: at once (1), or after its next fence (2).
         whole_turns: whether turns are as long as in the usual order, in another one too.
@@ -102,6 +104,8 @@ class Limits:
     pause_changes: int = 0
     restored: int = 0
     hurries: bool = False
+    limited: frozenset[int] = frozenset()
+    long_looks: int = 0
     old_pause: int = 0
     whole_turns: bool = False
     lane_order: int = 0
@@ -277,14 +281,10 @@ class Machine:
         if proof is not None:
             _set_proof(n, proof)
         n.chosen = chosen.ctypes.data if chosen.size else None
-        if limits.stale:
-            stale = np.zeros(len(self.image.ops), np.uint8)
-            stale[list(limits.stale)] = 1
-            n.stale = stale.ctypes.data
-        if limits.lone:
-            lone = np.zeros(len(self.arrays.blocks), np.uint8)
-            lone[list(limits.lone)] = 1
-            n.lone = lone.ctypes.data
+        ops = len(self.image.ops)
+        given = (limits.stale, ops), (limits.limited, ops), (limits.lone, len(self.arrays.blocks))
+        marks = [_marks(which, count) for which, count in given]
+        n.stale, n.limited, n.lone = (m.ctypes.data if m.size else None for m in marks)
         n.global_shift, n.ordered, n.leaps = shift, ordered, leaps
         if count and limits.measures is not None:
             n.work = results.work.ctypes.data
@@ -341,6 +341,13 @@ class Machine:
         )
 
 
+def _marks(which: Collection[int], count: int) -> NDArray[np.uint8]:
+    """A byte for each number below a count, 1 for some; empty where these are none."""
+    marks = np.zeros(count if which else 0, np.uint8)
+    marks[list(which)] = 1
+    return marks
+
+
 def _set_terms(n: c.CLaunch, launch: Launch, limits: Limits) -> None:
     """Set the extents of a launch, and what it may take."""
     n.grid[:], n.dim[:] = launch.grid, launch.block
@@ -352,7 +359,7 @@ def _set_terms(n: c.CLaunch, launch: Launch, limits: Limits) -> None:
     n.pause = 0 if limits.pause is None else limits.pause + 1
     n.short_pause, n.whole_turns = limits.short_pause, limits.whole_turns
     n.old_pause, n.pause_changes = limits.old_pause, limits.pause_changes
-    n.restored, n.hurries = limits.restored, limits.hurries
+    n.restored, n.hurries, n.long_looks = limits.restored, limits.hurries, limits.long_looks
     n.lane_order, n.first_wins = limits.lane_order, limits.first_wins
     n.measures = limits.measures or 0
     n.step_limit, n.time_limit = limits.steps, limits.seconds

@@ -1,18 +1,29 @@
-"""Which basic blocks a branch decides about, and which are behind a barrier.
+"""Which basic blocks a branch decides about, which are behind a barrier, and which waits give up.
 
 A branch decides about those between it and where all its ways meet.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from grader import dataclass
 from grader.simulator.core.run import Raw
 from grader.simulator.decode.blocks import reachable, successors
-from grader.simulator.decode.control_flow import BARRIER, CALL
+from grader.simulator.decode.control_flow import BARRIER, BRANCH, CALL, Block
+from grader.simulator.decode.dataflow import sources, targets
+from grader.simulator.decode.memory import observes
 from grader.simulator.decode.module import Decoded, Image
+from grader.simulator.ptx.model import Instruction
 from grader.simulator.ptx.source_map import is_copy
+
+MOST_LOOKS, UNKNOWN_LOOKS = 1 << 20, 1 << 17
+"""The most looks of a wait that gives up after so many, and those of one whose limit the code does
+not say."""
+
+_NUMBER = re.compile(r"-?\d+")
+_EFFECTS = frozenset(("st", "red", "cp", "mbarrier"))
 
 
 def block_of(functions: Sequence[Decoded]) -> dict[int, tuple[int, int]]:
@@ -139,3 +150,82 @@ def _finished(after: Sequence[Sequence[int]], entry: int) -> list[int]:
             visited.add(new)
             stack.append((new, iter(after[new])))
     return out
+
+
+def limited_reads(image: Image) -> dict[int, int]:
+    """The strong reads, by program counter, of waits that give up, and after how many looks.
+
+    A loop without other effects repeats such a read, and a branch leaves it that a counter decides.
+    """
+    where, found = block_of(image.functions), dict[int, int]()
+    for pc, op in enumerate(image.ops):
+        if observes(op) and pc in where:
+            number, block = where[pc]
+            looks = _Wait(image, image.functions[number], block).looks()
+            found.update({pc: min(looks, MOST_LOOKS)} if looks else {})
+    return found
+
+
+class _Wait:
+    """The basic blocks that repeat a read without other effects, and what they compute."""
+
+    def __init__(self, image: Image, function: Decoded, block: int) -> None:
+        self.image, self.blocks = image, function.blocks
+        after = [successors(b) for b in self.blocks]
+        quiet = [not self.has_effect(b) for b in self.blocks]
+        onward = [[s for s in then if quiet[s] and quiet[block]] for then in after]
+        back: list[list[int]] = [[] for _ in after]
+        for k, then in enumerate(onward):
+            for s in then:
+                back[s].append(k)
+        ahead = {s for first in onward[block] for s in reachable(onward, first)}
+        self.loop = ahead.intersection(reachable(back, block)) if block in ahead else set[int]()
+        self.leaves = [
+            self.blocks[k].end.pc
+            for k in self.loop
+            if self.blocks[k].end.kind == BRANCH and not self.loop.issuperset(after[k])
+        ]
+        self.made: dict[str, list[Instruction]] = {}
+        for i in (i for k in self.loop for i in self.blocks[k].code):
+            for name in targets(i):
+                self.made.setdefault(name, []).append(i)
+
+    @staticmethod
+    def has_effect(b: Block) -> bool:
+        """Whether a block does what others notice, or calls a function; a swap may fail."""
+        heads = (i.op.split(".") for i in b.code)
+        return b.end.kind in (BARRIER, CALL) or any(
+            head in _EFFECTS and "local" not in parts for head, *parts in heads
+        )
+
+    def looks(self) -> int:
+        """After how many looks the wait gives up; 0 for one that does not."""
+        most = 0
+        for pc in self.leaves:
+            guard = self.image.instructions[pc].guard
+            behind = self.behind(guard[0]) if guard else []
+            counts = (i for i in behind if i.op.startswith(("add", "sub")))
+            if any(i in self.behind(*sources(i)) for i in counts):
+                most = max(most, self.limit(behind))
+        return most
+
+    def behind(self, *names: str) -> list[Instruction]:
+        """What the loop computes some registers by; what it reads, it does not compute."""
+        work, known, found = [*names], set(names), list[Instruction]()
+        while work:
+            for i in self.made.get(work.pop(), ()):
+                if not i.op.startswith(("ld", "atom")):
+                    found.append(i)
+                    work += (new := set(sources(i)) - known)
+                    known |= new
+        return found
+
+    def limit(self, behind: Sequence[Instruction]) -> int:
+        """The largest number with which a count is compared, or that it begins at."""
+        names = {name for i in behind for name in targets(i)}
+        every = (i for b in self.blocks for i in b.code if i.op.startswith("mov"))
+        begins = [i for i in every if names & set(targets(i))]
+        tests = [i for i in behind if i.op.startswith("setp")]
+        texts = (x for i in (*tests, *begins) for x in i.operands[1:] if _NUMBER.fullmatch(x))
+        most = max((abs(int(x)) for x in texts), default=0)
+        return most + 1 if most > 1 else UNKNOWN_LOOKS

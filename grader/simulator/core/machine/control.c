@@ -152,6 +152,7 @@ void start_warp(Warp *w, u32 function) {
   memset(w->look, 0, sizeof w->look);
   w->last_look = NULL;
   w->patience = w->held = 0;
+  w->looks_on = false;
   w->hurried = 0;
   wake(w);
   start_loop_watch(w);

@@ -253,6 +253,7 @@ typedef struct {
   const BasicBlock *reduced_block;
   const u64 *chosen;            /* the numbers of the block_count blocks to run; NULL: all blocks */
   const u8 *stale;              /* by pc: strong loads that may give old values: watch/old_values.c; NULL: none */
+  const u8 *limited;            /* by pc: reads of loops that give up after some of them, up to `long_looks` in all; NULL: none */
   const u8 *lone;               /* by basic block: those in which `lane_order` holds; NULL: all */
   u64 constant_bytes, param_bytes, step_limit, block_count;
   u64 trace_room, traced;
@@ -280,6 +281,7 @@ typedef struct {
   u32 pause_changes;            /* the pause ends when other warps have changed memory so often; 0: see short_pause */
   u32 restored;                 /* the pause, before a swap, ends when its place has again had what the swap expects so often; 0: see above */
   u32 hurries;                  /* while a warp pauses, time passes fast for others: see instructions/clock.c */
+  u32 long_looks;               /* the most looks for which warps keep their turns, at the reads of `limited` */
   u32 old_pause;                /* a warp pauses, again, once a load has given an old value or might have: enum OldPause */
   u32 whole_turns;              /* turns are as long as in the usual order, in another one too */
   u32 lane_order;               /* lanes of a warp run one after the other, until each waits or ends: enum LaneOrder */

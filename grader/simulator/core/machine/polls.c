@@ -9,7 +9,7 @@
 #include "machine/control.h"
 #include "machine/memory.h"
 
-enum { LOOKS = 3, PATIENT_LOOKS = 1 << 11, LOOKS_IN_A_PAUSE = 64, MOST_SKIPS = 256 };
+enum { LOOKS = 3, PATIENT_LOOKS = 1 << 11, LOOKS_IN_A_PAUSE = 64, MOST_SKIPS = 256, LONG_TURN = 4096 };
 
 /* Where a lane looks: of an object of 8 or 16 bits, at the word around it. */
 static u64 place_of(u64 at) {
@@ -94,6 +94,17 @@ bool is_patient(Warp *w) {
   return w->patience < most && ++w->patience;
 }
 
+/* Whether it looks again, and keeps its turn, in a loop that gives up after many looks: in runs that are made for this, in
+ * an order in which waits give up or while another warp pauses. */
+static bool looks_on(Warp *w, const Insn *i) {
+  Worker *k = w->worker;
+  const Launch *n = w->launch;
+  if (!n->limited || !n->limited[i->pc] || !(is_of_kind(n, PATIENT) || k->paused) || k->long_looks >= n->long_looks) return false;
+  k->long_looks++;
+  if (w->turn_ends < w->steps + LONG_TURN) w->turn_ends = w->steps + LONG_TURN;
+  return true;
+}
+
 /* Before a pause at a compare-and-swap: what its first lane expects. */
 void expect(Worker *k, Warp *w, const Insn *i) {
   u32 l = first_lane(w->mask);
@@ -135,7 +146,8 @@ void look(Warp *w, const Insn *i, const u64 *at, u32 lanes) {
   w->last_look = x;
   u64 seen[LANES], all;
   if (x->quiet <= (x->polls ? 0 : LOOKS) && !waits_still(w, i)) return;
-  if (is_patient(w)) return;
+  w->looks_on = looks_on(w, i);
+  if (w->looks_on || is_patient(w)) return;
   bool seen_by_others = see(w, i, at, lanes, seen, &all); /* a thread may wait for its own variable, too */
   if (!seen_by_others && !(i->flag & WAITING)) return;
   fall_asleep(w, i, at, seen, lanes, seen_by_others && one_place && x->quiet);

@@ -69,6 +69,7 @@ struct Warp {
   u64 asleep_change; u32 skips; /* `changes` when they were known to sleep on; turns that they did not have */
   u64 hurried;                  /* cycles that passed while it kept its turn: see instructions/clock.c */
   u32 patience;                 /* looks for which it did not sleep, though others would */
+  bool looks_on;                /* it keeps its turn until its loop gives up: see polls.c */
   const Insn *strong; u64 strong_at, strong_steps; /* the last strong load or atomic, the address of a lane, and when it was */
   u32 ran[LANES] __attribute__((aligned(32))); /* instructions of each lane, with Launch.work */
   Frame frame[MAX_FRAMES];
@@ -143,6 +144,7 @@ struct Worker {
   bool has_paused, pause_ends;  /* whether one has; whether a short pause is over */
   u64 paused_at;                /* changes of memory when it began */
   Expected expected;            /* what a swap expects before which it pauses */
+  u32 long_looks;               /* looks of warps that kept their turns: see polls.c */
   /* the warp of which a load has, or might have, given an old value, and that has not paused since */
   const Warp *gave_old;
   void *state[MAX_WATCHERS];    /* of each watcher, or NULL */

@@ -106,7 +106,7 @@ void ptx_nanosleep(Warp *w, const Insn *i) {
   for (u32 l = 0; l < LANES; l++)
     if (w->lane[l] && a[l] > longest) longest = a[l];
   u64 cycles = (u64)longest * IN_CYCLES / NANOSECONDS;
-  if (hurry(w, cycles)) return;
+  if (w->looks_on || hurry(w, cycles)) return;
   w->slept += cycles;
   end_turn_after(w, 0);
 }
