@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import dataclasses
 import pickle
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -14,7 +15,8 @@ from typing import Any
 
 import pytest
 
-from grader import dataclass
+import grader
+from grader import compile_regexes, dataclass, regex
 
 MAKERS: dict[str, Callable[..., Any]] = {"standard": dataclasses.dataclass, "own": dataclass}
 
@@ -147,3 +149,40 @@ def test_importing_a_check_compiles_few_methods() -> None:
     """There were some 900: of classes with slots, and of two modules that use the standard one."""
     done = subprocess.run([sys.executable, "-c", COUNT], capture_output=True, text=True, check=True)
     assert int(done.stdout) <= 60
+
+
+def test_regular_expression_is_compiled_at_its_first_use() -> None:
+    """It does what `re.compile` returns; `compile_regexes` compiles what no one has used yet."""
+    words = regex(r"(?P<word>[a-z]+)", re.IGNORECASE)
+    standard = re.compile(r"(?P<word>[a-z]+)", re.IGNORECASE)
+    for name in ("pattern", "groups", "flags", "groupindex"):
+        assert getattr(words, name) == getattr(standard, name)
+    for name in ("match", "fullmatch", "search"):
+        assert str(getattr(words, name)("Ab1")) == str(getattr(standard, name)("Ab1"))
+    assert [m.group() for m in words.finditer("a 1 B")] == ["a", "B"]
+    assert words.sub("x", "a 1") == "x 1"
+    incorrect = regex("(")
+    with pytest.raises(re.error):
+        compile_regexes()
+    grader._REGEXES.remove(incorrect)  # type: ignore[arg-type]
+    compile_regexes()
+
+
+EVERY_MODULE = """
+import importlib, pkgutil
+import grader
+for package in ("simulator", "compile", "feedback", "checks", "labs", "submissions"):
+    top = importlib.import_module(f"grader.{package}")
+    for module in pkgutil.walk_packages(top.__path__, f"{top.__name__}."):
+        if "._core" not in module.name:
+            importlib.import_module(module.name)
+grader.compile_regexes()
+print(len(grader._REGEXES))
+"""
+
+
+def test_regular_expressions_of_all_modules_are_correct() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", EVERY_MODULE], capture_output=True, text=True, check=True
+    )
+    assert int(done.stdout) > 100

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+from grader import regex
 from grader.authoring.release import leaks, release_files
 from grader.faults import Fault, LabFault
 from grader.grading.estimate.machine import public_text, read_machine
@@ -38,7 +39,7 @@ MATCHER = r"^(.+?):(\d+):(\d+):\s+(error|warning|note):\s+(.*)$"
 WATCH_BEGINS, WATCH_ENDS = "grader: checking", "grader: waiting for changes of"
 """How the lines begin that `grader check --watch` writes before and after the problems."""
 
-_FIGURE = re.compile(r"data:image/svg\+xml;base64,([A-Za-z0-9+/=]+)")
+_FIGURE = regex(r"data:image/svg\+xml;base64,([A-Za-z0-9+/=]+)")
 
 README = """\
 # {title}

@@ -15,6 +15,7 @@ from importlib.resources import files
 from importlib.resources.abc import Traversable
 from pathlib import Path
 
+from grader import regex
 from grader.faults import LabFault
 from grader.labs.files import write_atomically
 from grader.labs.reading import json_schema
@@ -23,7 +24,7 @@ BEGIN = "// BEGIN SOLUTION"
 END = "// END SOLUTION"
 LINE = "// SKELETON:"
 
-NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
+NAME = regex(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
 MAX_NAME = 40
 SUFFIX = ".in"
 """The suffix of a template, so that no tool reads it as a source file."""

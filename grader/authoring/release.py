@@ -21,6 +21,7 @@ from urllib.parse import unquote
 import yaml
 from pydantic import BaseModel
 
+from grader import regex
 from grader.authoring.new_lab import BEGIN, END, LINE
 from grader.checks.suite import plan
 from grader.faults import LabFault
@@ -39,9 +40,9 @@ ZIP_TIME = (1980, 1, 1, 0, 0, 0)
 MARKUP = (".html", ".htm", ".svg", ".xml")
 """How the names of files end whose tags hold text too."""
 
-_TAG = re.compile(r"<[^>]*>")
-_DATA_URL = re.compile(r"data:([\w.+/;=\-]*),", re.IGNORECASE)
-_BASE64 = re.compile(r"[\w+/\s-]*", re.ASCII)
+_TAG = regex(r"<[^>]*>")
+_DATA_URL = regex(r"data:([\w.+/;=\-]*),", re.IGNORECASE)
+_BASE64 = regex(r"[\w+/\s-]*", re.ASCII)
 
 
 def leaks(lab: Lab, solution: str, files: Mapping[str, bytes]) -> Iterator[str]:

@@ -13,12 +13,11 @@ RequirementNotMet. The functions here cover the files of a lab:
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from grader import dataclass
+from grader import dataclass, regex
 from grader.authoring.mutation.mutants import MutantResult, ReportedLines, reported_lines
 from grader.authoring.new_lab import make_skeleton
 from grader.checks.quiz import mark_quiz
@@ -49,7 +48,7 @@ from grader.launch import KINDS, Finding
 from grader.submissions.files import Submission, read_submission
 
 MIN_VARIANTS = 6
-_NUMBER = re.compile(r"\d+(?:\.\d+)?")
+_NUMBER = regex(r"\d+(?:\.\d+)?")
 
 
 @dataclass(frozen=True)

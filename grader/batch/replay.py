@@ -9,12 +9,11 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import Any, Literal, TypeVar
 
-from grader import dataclass
+from grader import dataclass, regex
 from grader.checks.result import Result, Verdict
 from grader.faults import LabFault, MachineFault, StudentFault
 from grader.feedback.grade import grade
@@ -43,7 +42,7 @@ PEAK_SHARE = "percent_of"
 TOOL_CHECKS = ("sanitizer", "profile")
 """Checks made by the CUDA toolkit's tools on a GPU, worth no points and not part of a lab."""
 
-_ALIAS = re.compile(r"hidden-\d+")
+_ALIAS = regex(r"hidden-\d+")
 _NOTHING = object()
 
 

@@ -16,7 +16,6 @@ window of 1 keeps all of them, so that the same class always gives the same resu
 from __future__ import annotations
 
 import io
-import re
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence, Set
@@ -25,7 +24,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from grader import dataclass
+from grader import dataclass, regex
 from grader.faults import MachineFault, install_command
 
 View = Literal["structure", "wording"]
@@ -54,7 +53,7 @@ SMALL_CLASS_THRESHOLDS: Mapping[View, float] = {"wording": 1.0}
 names. There only submissions of which one contains the other are reported."""
 
 
-_LONG_BLANK = re.compile(r"\s{9,}")
+_LONG_BLANK = regex(r"\s{9,}")
 
 
 @dataclass(frozen=True)

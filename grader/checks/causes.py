@@ -15,7 +15,7 @@ from functools import cache
 from pathlib import Path
 from types import MappingProxyType
 
-from grader import dataclass
+from grader import dataclass, regex
 from grader.labs.model import Hints
 from grader.launch import KINDS, OUTPUT_KINDS, Finding, Origin
 
@@ -276,7 +276,7 @@ def _shares_place(cause: Cause, finding: Finding) -> bool:
 
 
 TRIED = "Tried: with such a change, every public case is right."
-_ADVICE = re.compile(
+_ADVICE = regex(
     r"(?:Put|Use|Declare|Write|Let|Move|Make|Add|Give|Assign|Store|Guard|Index|Load|Keep|Pass|Set"
     r"|Return|For example|Update|An atomic|A run with|or )\b", re.IGNORECASE
 )  # fmt: skip

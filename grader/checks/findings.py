@@ -8,12 +8,11 @@ depend on. `sync` and `memory` fail on any error of their kinds (`evaluate_findi
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
 
-from grader import dataclass
+from grader import dataclass, regex
 from grader.checks.result import CaseRun, Evidence, Result, Verdict
 from grader.compile.dataflow import MAX_ORIGINS, DataFlow, read_dataflow
 from grader.compile.program import Program
@@ -118,7 +117,7 @@ ARRAY_KINDS = frozenset({"invalid-access", "uninitialized-read", "race"})
 NO_PATTERN_HINT = "by hand"
 """A part of a wrong output's hint when no pattern explains it."""
 
-MISSING_BARRIER = re.compile(r"(?:^|[.:] )[Pp]ut .*\b(?:__sync\w+|barrier)")
+MISSING_BARRIER = regex(r"(?:^|[.:] )[Pp]ut .*\b(?:__sync\w+|barrier)")
 """Matches the hint of a race that says where a barrier is missing: the fix is known, and no other
 line is involved."""
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from contextlib import suppress
 from typing import Any
 
+from grader import regex
 from grader.compile.diagnostics import error_at, student_fault
 from grader.compile.nvrtc import without_assembler
 from grader.compile.ptx_lines import instructions_by_line
@@ -17,8 +17,8 @@ CRASHES = 2
 
 CONTROL = "grader.compile.nvrtc:compile_known_source"
 
-_INIT = re.compile(r"mbarrier\.init\S*\s+\[[^]]*\],\s*(%?\w+)")
-_ZERO = re.compile(r"mov\.\w+\s+(%\w+),\s*0;$")
+_INIT = regex(r"mbarrier\.init\S*\s+\[[^]]*\],\s*(%?\w+)")
+_ZERO = regex(r"mov\.\w+\s+(%\w+),\s*0;$")
 
 
 def crash_fault(

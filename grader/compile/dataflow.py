@@ -8,7 +8,6 @@ line too many. The text may be hostile, so all functions take time in proportion
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -16,7 +15,7 @@ from dataclasses import field
 from functools import lru_cache
 from itertools import islice
 
-from grader import dataclass
+from grader import dataclass, regex
 from grader.compile.functions import functions
 from grader.compile.preprocessor import code, directives
 from grader.compile.syntax import Node, Tree, parse
@@ -34,8 +33,8 @@ MAX_CONDITIONS = 8
 MAX_DEPTH = 32
 """Nodes around a `return`, or inside a declarator, that are read."""
 
-_WORD = re.compile(r"[A-Za-z_]\w*")
-_NUMBER = re.compile(r"(\w+)\s+\(?(\d{1,9})\)?\s*$")
+_WORD = regex(r"[A-Za-z_]\w*")
+_NUMBER = regex(r"(\w+)\s+\(?(\d{1,9})\)?\s*$")
 _CONDITIONS: Mapping[str, str] = {
     "if_statement": "if", "for_statement": "for", "for_range_loop": "for",
     "while_statement": "while", "switch_statement": "switch",

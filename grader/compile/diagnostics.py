@@ -16,7 +16,7 @@ import re
 from collections.abc import Container, Iterator
 from dataclasses import field, replace
 
-from grader import dataclass
+from grader import dataclass, regex
 from grader.compile.nvrtc import HOST_DATA, HOST_FUNCTION
 from grader.compile.preprocessor import code, directives, line_of
 from grader.compile.program import Subscript
@@ -29,38 +29,36 @@ MAX_CONTEXT = 4
 MAX_MESSAGE = 500
 """Characters of a message and of each line of its context."""
 
-_HEAD = re.compile(
+_HEAD = regex(
     r"^(?:(?P<file>.+?)\((?P<line>\d{1,9})\)|(?P<end>At end of source)): "
     r"(?P<severity>catastrophic error|error|warning|remark|note)(?: #[\w-]+)?: (?P<message>.*)$"
 )
-_ASSEMBLER = re.compile(
+_ASSEMBLER = regex(
     r"^ptxas (?:application ptx input, line (?P<line>\d{1,9}); )?"
     r"(?:error|fatal)\s*: (?P<message>.*)$"
 )
-_FATAL = re.compile(
+_FATAL = regex(
     r"^(?:[^\s(][^(\n]*\(\d+\): catastrophic error(?: #[\w-]+)?|(?:ptxas|nvcc) fatal[ \t]*)"
     r": (?P<message>(?!#error|(?:could not|cannot) open source file).*)$",
     re.MULTILINE,
 )
-_OF_THE_MACHINE = re.compile(
+_OF_THE_MACHINE = regex(
     r"out of memory|memory allocation|allocate memory|no space left|disk|quota|too many open files"
     r"|input/output error|temporarily unavailable|error (?:while )?(?:writing|reading)"
     r"|(?:could not|cannot|can't|unable to|failed to) (?:open|create|write|read|load)",
     re.IGNORECASE,
 )
 _ABORTED = "Ptx assembly aborted due to errors"
-_LOCATION = re.compile(r"^[ \t]*\.loc[ \t]+(\d+)[ \t]+(\d{1,9})\b", re.MULTILINE)
-_OPTION = re.compile(r"^nvrtc: error: (?P<message>.*)$")
-_CARET = re.compile(r"^(\s*)\^\s*$")
-_AT_LINE = re.compile(r'at line (\d{1,9})\b(?: of "?([^"\s]+)"?)?')
-_PATH = re.compile(r"(?<![\w)\]])(?:/[\w.+-]+){2,}/([\w.+-]+)")
-_MISSING_HEADER = re.compile(r'(?:could not|cannot) open source file "([^"]+)"')
+_LOCATION = regex(r"^[ \t]*\.loc[ \t]+(\d+)[ \t]+(\d{1,9})\b", re.MULTILINE)
+_OPTION = regex(r"^nvrtc: error: (?P<message>.*)$")
+_CARET = regex(r"^(\s*)\^\s*$")
+_AT_LINE = regex(r'at line (\d{1,9})\b(?: of "?([^"\s]+)"?)?')
+_PATH = regex(r"(?<![\w)\]])(?:/[\w.+-]+){2,}/([\w.+-]+)")
+_MISSING_HEADER = regex(r'(?:could not|cannot) open source file "([^"]+)"')
 
-_INSTRUCTION = re.compile(
-    r"^[ \t]+(?:@!?%\w+[ \t]+)?[a-z][\w.:]*[ \t]+([^;]*)(?:;|\Z)", re.MULTILINE
-)
-_SYMBOL = re.compile(r"[A-Za-z_]\w*")
-_UNDEFINED = re.compile(r'identifier "(\w+)" is undefined')
+_INSTRUCTION = regex(r"^[ \t]+(?:@!?%\w+[ \t]+)?[a-z][\w.:]*[ \t]+([^;]*)(?:;|\Z)", re.MULTILINE)
+_SYMBOL = regex(r"[A-Za-z_]\w*")
+_UNDEFINED = regex(r'identifier "(\w+)" is undefined')
 
 BUILTINS = (
     "threadIdx", "blockIdx", "blockDim", "gridDim", "warpSize", "__syncthreads", "__syncwarp",
@@ -75,13 +73,11 @@ _NOT_ASCII = "U+"
 line."""
 
 _END = "end of source"
-_UNRESOLVED = re.compile(r"Unresolved extern function '_Z(\d{1,3})(\w+)'")
-_UNUSED = re.compile(
-    r'function "(?:<unnamed>::)?(\w+)(?:\(.*\))?" was declared but never referenced'
-)
+_UNRESOLVED = regex(r"Unresolved extern function '_Z(\d{1,3})(\w+)'")
+_UNUSED = regex(r'function "(?:<unnamed>::)?(\w+)(?:\(.*\))?" was declared but never referenced')
 _OUT_OF_RANGE = "subscript out of range"
 _OUTSIDE = _OUT_OF_RANGE, "pointer points outside of underlying object"
-_AMBIGUOUS = re.compile(r'more than one instance of overloaded function "(\w+)" matches')
+_AMBIGUOUS = regex(r'more than one instance of overloaded function "(\w+)" matches')
 
 
 @dataclass(frozen=True)

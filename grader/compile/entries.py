@@ -12,6 +12,7 @@ import re
 from collections import Counter
 from collections.abc import Mapping
 
+from grader import regex
 from grader.compile.diagnostics import error_at
 from grader.compile.functions import Declaration
 from grader.compile.program import Kernel, Parameter
@@ -20,24 +21,20 @@ from grader.launch import Finding, Resources
 MAX_CONSTANT = 64 << 10  # CUDA C++ Programming Guide, technical specifications
 MAX_STATIC_SHARED = 48 << 10  # CUDA C++ Programming Guide, technical specifications
 
-_ENTRY = re.compile(
-    r"^(?:\.visible |\.weak |\.extern )*\.entry\s+([\w$]+)\s*(?:\(([^)]*)\))?", re.M
-)
-_PARAM = re.compile(
+_ENTRY = regex(r"^(?:\.visible |\.weak |\.extern )*\.entry\s+([\w$]+)\s*(?:\(([^)]*)\))?", re.M)
+_PARAM = regex(
     r"\.param\s+(?:\.align\s+(?P<align>\d{1,4})\s+)?\.[a-z]+(?P<bits>\d{1,4})\b[^\[]*?(?:\[(?P<count>\d{1,18})\])?\s*$"
 )
-_EAST_CONST = re.compile(r"^(?P<base>[^*&]*?) (?P<cv>const volatile|const|volatile)(?=[*&]|$| \()")
-_CONSTANT = re.compile(
-    r"\.const\s+(?:\.align\s+\d+\s+)?\.[a-z](\d{1,4})\s+[\w$]+(?:\[(\d{1,18})\])?"
-)
-_FUNCTION = re.compile(r"ptxas info\s*: Compiling entry function '([^']+)'")
-_STACK = re.compile(r"(?<!\d)(\d{1,18}) bytes (?:stack frame|cumulative stack size)")
-_USED = re.compile(r"Used (\d{1,9}) registers")
-_SHARED = re.compile(r"(?<!\d)(\d{1,18}) bytes smem")
-_BITS = re.compile(r"\d{1,4}")
-_FILE = re.compile(r"^[ \t]*\.file[ \t]+(\d+)[ \t]+\"([^\"\n]*)\"", re.M)
-_LOCATION = re.compile(r"\s*\.loc\s+(\d{1,9})\s+(\d{1,9})\b")
-_ACCESS = re.compile(r"\s*(?:@!?%\w+\s+)?(?:ld|st)\.(?:volatile\.)?local\b")
+_EAST_CONST = regex(r"^(?P<base>[^*&]*?) (?P<cv>const volatile|const|volatile)(?=[*&]|$| \()")
+_CONSTANT = regex(r"\.const\s+(?:\.align\s+\d+\s+)?\.[a-z](\d{1,4})\s+[\w$]+(?:\[(\d{1,18})\])?")
+_FUNCTION = regex(r"ptxas info\s*: Compiling entry function '([^']+)'")
+_STACK = regex(r"(?<!\d)(\d{1,18}) bytes (?:stack frame|cumulative stack size)")
+_USED = regex(r"Used (\d{1,9}) registers")
+_SHARED = regex(r"(?<!\d)(\d{1,18}) bytes smem")
+_BITS = regex(r"\d{1,4}")
+_FILE = regex(r"^[ \t]*\.file[ \t]+(\d+)[ \t]+\"([^\"\n]*)\"", re.M)
+_LOCATION = regex(r"\s*\.loc\s+(\d{1,9})\s+(\d{1,9})\b")
+_ACCESS = regex(r"\s*(?:@!?%\w+\s+)?(?:ld|st)\.(?:volatile\.)?local\b")
 
 
 def kernels(

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_left
 from functools import lru_cache
 
+from grader import regex
 from grader.compile.preprocessor import code, directives
 from grader.compile.syntax import Node, parse
 
 _WHOLE = ("declaration", "expression_statement", "return_statement", "condition_clause")
 _LOOPS = ("for_statement", "do_statement", "for_range_loop")
-_MACRO = re.compile(r"(\w+)(?:\(|.*[;{}()])")
+_MACRO = regex(r"(\w+)(?:\(|.*[;{}()])")
 _MOST_LINES = 200
 """The longest statement that is read, in lines."""
 

@@ -13,11 +13,11 @@ error of the program, and never host code; one about what device code lacks is s
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property, partial
 
+from grader import regex
 from grader.compile.functions import declarations
 from grader.compile.items import ANNOTATIONS, DEVICE, HOST, KERNEL, Item, is_name, split_items
 from grader.compile.preprocessor import (
@@ -48,11 +48,11 @@ _DEVICE_NAMESPACES = frozenset(("std", "cooperative_groups", "nvcuda", "cub", "c
 _OF_HOST = ("cub/device/", "cub/util_allocator", "thrust/host_vector", "thrust/device_vector")
 """Headers whose functions only the host can call."""
 _OF_DEVICE = frozenset((KERNEL, DEVICE, "__constant__", "__managed__"))
-_QUOTED = re.compile(r'"(?:\w+::)*(\w+)"')
-_WORD = re.compile(r"[A-Za-z_]\w*")
-_OF_HOST_CODE = re.compile(r"is host (code|data)$")
+_QUOTED = regex(r'"(?:\w+::)*(\w+)"')
+_WORD = regex(r"[A-Za-z_]\w*")
+_OF_HOST_CODE = regex(r"is host (code|data)$")
 """Errors of host code that is right for the host: the value of an assertion about it is, too."""
-_CONSTANT = re.compile(r"(?<!\w)([A-Za-z_]\w*+)\s?=\s?([\w+*/ ()-]{1,40})[;,]")
+_CONSTANT = regex(r"(?<!\w)([A-Za-z_]\w*+)\s?=\s?([\w+*/ ()-]{1,40})[;,]")
 
 
 class Selection:

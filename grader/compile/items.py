@@ -13,12 +13,11 @@ Offsets are those of `preprocessor.joined`, the text without spliced lines.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import field
 from functools import cached_property
 
-from grader import dataclass
+from grader import dataclass, regex
 from grader.compile.preprocessor import (
     Directive,
     block_macros,
@@ -27,7 +26,7 @@ from grader.compile.preprocessor import (
     macro_words,
 )
 
-_TOKEN = re.compile(r"[A-Za-z_$][\w$]*|\.?\d[\w.']*|<<<|::|->|[{}()\[\];,=<>:.*&~#]")
+_TOKEN = regex(r"[A-Za-z_$][\w$]*|\.?\d[\w.']*|<<<|::|->|[{}()\[\];,=<>:.*&~#]")
 _SKIPPED = frozenset((
     "__align__", "alignas", "__attribute__", "__launch_bounds__", "__cluster_dims__", "throw",
     "__block_size__", "__declspec", "decltype", "noexcept", "__maxnreg__", "requires", "sizeof",
@@ -42,7 +41,7 @@ KERNEL, DEVICE, HOST = "__global__", "__device__", "__host__"
 ANNOTATIONS = (KERNEL, DEVICE, HOST, "__constant__", "__managed__", "__shared__")
 
 _BEHIND_NAMES = ("=", "[", ",", ";", "{")
-_POINTERS = re.compile(r"\* (\w+) \)")
+_POINTERS = regex(r"\* (\w+) \)")
 """The names of function pointers in a head: `(*name)`."""
 
 MAX_NESTING = 256  # namespaces around an item that are named: what every compiler has to read
@@ -219,7 +218,7 @@ def _merged(text: str, found: tuple[Directive, ...]) -> Iterator[Token | Directi
         yield match[0], match.start()
 
 
-_LAUNCH = re.compile(r"(?<!\w)([A-Za-z_]\w*+)\s*+(?:<([^<>;{}]{1,200})>)?\s*+<<<")
+_LAUNCH = regex(r"(?<!\w)([A-Za-z_]\w*+)\s*+(?:<([^<>;{}]{1,200})>)?\s*+<<<")
 
 
 def _launches(text: str) -> dict[str, tuple[str, ...]]:

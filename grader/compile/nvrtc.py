@@ -20,7 +20,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from grader import dataclass
+from grader import dataclass, regex
 from grader.faults import MachineFault
 
 RELEASE = "13.0"
@@ -62,22 +62,22 @@ template __global__ void multiply<32, double>(const double*, const double*, doub
 """
 """A source that every working compiler compiles, with what submissions have."""
 
-_CUDA_VERSION = re.compile(rb"#define\s+CUDA_VERSION\s+(\d+)")
+_CUDA_VERSION = regex(rb"#define\s+CUDA_VERSION\s+(\d+)")
 
 MAX_LOG_LINE = 1000
 MAX_LOG_LINES = 20000
 
-_CONSTANT = re.compile(r"\bconst(?:expr|eval)\b")
-_ENTRY = re.compile(r"\.entry\s+(_Z[\w$]+)")
+_CONSTANT = regex(r"\bconst(?:expr|eval)\b")
+_ENTRY = regex(r"\.entry\s+(_Z[\w$]+)")
 HOST_DATA = "host variables are not allowed in JIT mode"
 """What the compiler says about a global variable without a memory space."""
 HOST_FUNCTION = "host functions are not allowed in JIT mode"
 """What the compiler says about a function without an execution space."""
 _ERROR = ": error: "
-_DIAGNOSTIC = re.compile(r"[^ \t\n(][^\n(]*+(?:\((\d{1,9})\))?: (?:error|warning|remark)\b")
+_DIAGNOSTIC = regex(r"[^ \t\n(][^\n(]*+(?:\((\d{1,9})\))?: (?:error|warning|remark)\b")
 _HOST_LAMBDA = "for the lambda closure class members was inferred to be __host__"
 _AS_DEVICE, _MINIMAL = "--device-as-default-execution-space", "-minimal"
-_FILE = re.compile(r'^([ \t]*\.file[ \t]+\d+ ")[^"\n]*/([^"/\n]+")', re.MULTILINE)
+_FILE = regex(r'^([ \t]*\.file[ \t]+\d+ ")[^"\n]*/([^"/\n]+")', re.MULTILINE)
 
 
 @dataclass(frozen=True)

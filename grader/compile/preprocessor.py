@@ -15,13 +15,13 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import lru_cache
 
-from grader import dataclass
+from grader import dataclass, regex
 
 MAX_LINE = 500
 """Characters of a source line that a message shows."""
 
-_SPLICE = re.compile(r"\\[ \t]*\n")
-_TOKEN = re.compile(
+_SPLICE = regex(r"\\[ \t]*\n")
+_TOKEN = regex(
     r"""
       (?P<comment> //[^\n]* | /\*.*?(?:\*/|\Z) )
     | (?P<raw> (?:u8|[uUL])?R"(?P<mark>[^()\\\s"]{0,16})\(.*?(?:\)(?P=mark)"|\Z) )
@@ -36,11 +36,11 @@ _INNER = "\0"
 """Replaces a line end inside a comment, which ends no directive; no source has this character."""
 
 _SPACE = r"[ \t\v\f\0]*"
-_DIRECTIVE = re.compile(
+_DIRECTIVE = regex(
     rf"^{_SPACE}(?P<sign>\#|%:|\?\?=){_SPACE}(?P<name>\w*){_SPACE}(?P<text>[^\n]*)$", re.MULTILINE
 )
-_WORD = re.compile(r"[A-Za-z_$][\w$]*")
-_INKED = re.compile(r"[^\n]")
+_WORD = regex(r"[A-Za-z_$][\w$]*")
+_INKED = regex(r"[^\n]")
 _IF = ("if", "ifdef", "ifndef")
 
 

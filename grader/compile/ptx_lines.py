@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from grader import dataclass
+from grader import dataclass, regex
 from grader.compile.program import Program
 
 MAX_INSTRUCTIONS = 4000
@@ -22,13 +22,13 @@ MAX_ON_A_LINE = 64
 MAX_TEXT = 160
 """Characters of an instruction that are kept."""
 
-_FILE = re.compile(r'[ \t]*\.file[ \t]+(\d{1,9})[ \t]+"([^"\n]*)"')
-_LOC = re.compile(
+_FILE = regex(r'[ \t]*\.file[ \t]+(\d{1,9})[ \t]+"([^"\n]*)"')
+_LOC = regex(
     r"[ \t]*\.loc[ \t]+(\d{1,9})[ \t]+(\d{1,9})[ \t]+\d{1,9}"
     r"(?:[^\n]*?inlined_at[ \t]+(\d{1,9})[ \t]+(\d{1,9})[ \t]+\d{1,9})?"
 )
-_LABEL = re.compile(r"[\w$%]+[ \t]*:(?!:)")
-_OPCODE = re.compile(r"(?:@!?%?\w+[ \t]+)?[a-z][a-z0-9_.:]*(?:[ \t]|$)")
+_LABEL = regex(r"[\w$%]+[ \t]*:(?!:)")
+_OPCODE = regex(r"(?:@!?%?\w+[ \t]+)?[a-z][a-z0-9_.:]*(?:[ \t]|$)")
 _PENDING = 4096
 """Characters of an instruction that may stand on several rows, such as a call."""
 

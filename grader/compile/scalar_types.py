@@ -12,12 +12,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from grader import regex
 from grader.compile.preprocessor import Directive, directives
 from grader.compile.syntax import Node, Tree
 
-STORED = re.compile(
-    r"\b(?:static|extern|constexpr|volatile|register|typedef|thread_local|__\w+__)\b"
-)
+STORED = regex(r"\b(?:static|extern|constexpr|volatile|register|typedef|thread_local|__\w+__)\b")
 """Words before a declarator that make a variable another one than a local of a thread."""
 
 _CLASS, _MEMORY, _TEMPLATE = "", "memory", "template"
@@ -54,12 +53,12 @@ _NAMED = {
     "bool": "bool",
 }
 _INTEGER = frozenset(("signed", "unsigned", "char", "short", "int", "long"))
-_QUALIFIED = re.compile(r"\b(?:cuda\s*::\s*)?std\s*::\s*|\[\[[^\[\]]*\]\]|\balignas\s*\([^()]*\)")
-_TAG = re.compile(r"^\s*enum\s+(?:(?:class|struct)\s+)?")
-_LAST_NAME = re.compile(r"(?:typename\s+)?(?:::\s*)?(?:\w+\s*::\s*)*(\w+)")
-_OF_COMPILER = re.compile(r"decltype\s*\(.*\)|typename\b.*|[\w:\s]*_t(?:\s*<.*>)?", re.DOTALL)
+_QUALIFIED = regex(r"\b(?:cuda\s*::\s*)?std\s*::\s*|\[\[[^\[\]]*\]\]|\balignas\s*\([^()]*\)")
+_TAG = regex(r"^\s*enum\s+(?:(?:class|struct)\s+)?")
+_LAST_NAME = regex(r"(?:typename\s+)?(?:::\s*)?(?:\w+\s*::\s*)*(\w+)")
+_OF_COMPILER = regex(r"decltype\s*\(.*\)|typename\b.*|[\w:\s]*_t(?:\s*<.*>)?", re.DOTALL)
 _WRAPPERS = ("attributed_declarator", "pointer_declarator", "parenthesized_declarator")
-_MACRO = re.compile(r"(\w+)(?!\()\b\s*(.*)", re.DOTALL)
+_MACRO = regex(r"(\w+)(?!\()\b\s*(.*)", re.DOTALL)
 
 
 class ScalarTypes:

@@ -14,6 +14,7 @@ from math import prod
 
 import numpy as np
 
+from grader import regex
 from grader.compile.diagnostics import student_fault
 from grader.compile.entries import variable_bytes
 from grader.compile.functions import declarations, function_line
@@ -25,7 +26,7 @@ from grader.faults import StudentFault, closest_match, pluralize
 from grader.labs.model import ArgumentSpec, KernelSpec
 from grader.launch import Finding
 
-_WORD = re.compile(r"[A-Za-z_]\w*")
+_WORD = regex(r"[A-Za-z_]\w*")
 
 _SPELLINGS: Mapping[str, str] = {
     "unsigned": "unsigned int",

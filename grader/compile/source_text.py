@@ -17,6 +17,7 @@ import re
 from collections.abc import Container, Iterator
 from pathlib import Path
 
+from grader import regex
 from grader.compile.diagnostics import error_at, student_fault
 from grader.compile.functions import Function, functions
 from grader.compile.preprocessor import Directive, code, directives, without_comments
@@ -26,16 +27,16 @@ from grader.launch import Finding
 
 MAX_BYTES = 256 << 10
 
-_REPLACED = re.compile('^-|[\x00-\x1f\x7f"\\\\\ud800-\udfff]')  # in a file's name
+_REPLACED = regex('^-|[\x00-\x1f\x7f"\\\\\ud800-\udfff]')  # in a file's name
 _BOM = b"\xef\xbb\xbf"
-_HEADER = re.compile(r"""(?:<([^>\n]*)>|"([^"\n]*)")""")
+_HEADER = regex(r"""(?:<([^>\n]*)>|"([^"\n]*)")""")
 _HEADER_SUFFIXES = (".h", ".hpp", ".cuh", ".hxx")
 _CONFLICT = ("<<<<<<< ", "=======", ">>>>>>> ")
-_CONTROL = re.compile(r"[\x01-\x08\x0e-\x1f\x7f]")
+_CONTROL = regex(r"[\x01-\x08\x0e-\x1f\x7f]")
 _DEVICE = frozenset({"__global__", "__device__"})
-_RUNTIME = re.compile(r"cuda[A-Z]\w*")
-_INCLUDE = re.compile(r"^[ \t]*#[ \t]*include[ \t]*<([\w.]+)>[ \t]*$", re.MULTILINE)
-_NOT_MINIMAL = re.compile(
+_RUNTIME = regex(r"cuda[A-Z]\w*")
+_INCLUDE = regex(r"^[ \t]*#[ \t]*include[ \t]*<([\w.]+)>[ \t]*$", re.MULTILINE)
+_NOT_MINIMAL = regex(
     r"(?i:cuda|tex|surf|minimal|library|include)|\bCU[a-z]|_VERSION\b|\bPATCH_LEVEL\b|##|<<<"
 )
 """What may name a declaration that NVRTC leaves out with `-minimal`."""

@@ -11,7 +11,6 @@ is one ERROR node: readers find nothing there, and only the compiler decides abo
 
 from __future__ import annotations
 
-import re
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import field
@@ -20,7 +19,7 @@ import tree_sitter_cuda
 from tree_sitter import Language, Parser, Point, TreeCursor
 from tree_sitter import Tree as TreeSitter
 
-from grader import dataclass
+from grader import dataclass, regex
 
 MAX_PIECE = 1 << 13
 """Bytes that are parsed at once: 200 MB at most; twice the text can take four times the memory."""
@@ -34,7 +33,7 @@ BYTES_PER_REPORT = 4
 SECONDS = 2.0
 """Time limit for one text; 256 KiB of ordinary code take a tenth of it."""
 
-_SIGN = re.compile(rb"[{};]")
+_SIGN = regex(rb"[{};]")
 _BLANK = bytes(letter if letter == 0x0A else 0x20 for letter in range(256))
 
 

@@ -23,19 +23,19 @@ from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import field
 
-from grader import dataclass
+from grader import dataclass, regex
 from grader.compile.preprocessor import code, source_offsets
 from grader.compile.program import SHAPE
 from grader.compile.scalar_types import STORED, ScalarTypes, declared
 from grader.compile.syntax import Node, Tree, parse
 
-_NO_STATEMENTS = re.compile(r"\bconstexpr\b")
+_NO_STATEMENTS = regex(r"\bconstexpr\b")
 _BLOCKS = ("compound_statement", "case_statement", "labeled_statement")
-_DECLARING_MACRO = re.compile(r"(\w+)\(([\w\s,]*)\)\s*([\w\s:<>*,;#]+)")
-_ARGUMENT = re.compile(r"\s*([\w:]+(?:\s+[\w:]+)*(?:\s*\*+)?)\s*")
-_WORD = re.compile(r"\w+")
-_STATIC = re.compile(r"\b(?:__shared__|__constant__|static\s+__device__|__device__\s+static)\b")
-_SCALAR = re.compile(
+_DECLARING_MACRO = regex(r"(\w+)\(([\w\s,]*)\)\s*([\w\s:<>*,;#]+)")
+_ARGUMENT = regex(r"\s*([\w:]+(?:\s+[\w:]+)*(?:\s*\*+)?)\s*")
+_WORD = regex(r"\w+")
+_STATIC = regex(r"\b(?:__shared__|__constant__|static\s+__device__|__device__\s+static)\b")
+_SCALAR = regex(
     r"(?:\b(?:__\w+__|alignas)(?:\s*\([^()]*\))?|\b(?:static|const|volatile|unsigned|signed|char|"
     r"short|int|long|float|double|bool|half|__half|size_t|u?int\d+_t|std|cuda)\b|::|\s)*"
 )

@@ -6,7 +6,6 @@ often UTF-16. Texts are plain: a student's source in them is never read as Markd
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
@@ -14,6 +13,7 @@ from pathlib import Path
 
 from lsprotocol import types
 
+from grader import regex
 from grader.checks.causes import Fix
 from grader.grading.record import Grade
 from grader.launch import Trace
@@ -27,9 +27,9 @@ _SEVERITIES = {
     "warning": types.DiagnosticSeverity.Warning,
     "info": types.DiagnosticSeverity.Information,
 }
-_LINE_END = re.compile(r"\r\n|\n|\r")
-_WORD = re.compile(r"\w+|\S")
-_HUNK = re.compile(r"@@ (?:-(\d{1,9})(?:,(\d{1,9}))? \+[\d,]+|line (\d{1,9})) @@.*")
+_LINE_END = regex(r"\r\n|\n|\r")
+_WORD = regex(r"\w+|\S")
+_HUNK = regex(r"@@ (?:-(\d{1,9})(?:,(\d{1,9}))? \+[\d,]+|line (\d{1,9})) @@.*")
 
 Units = Callable[[str], int]
 """Returns how many of the client's units a text has."""

@@ -7,10 +7,10 @@ describes the assignments, even when that is a student's name.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import Literal
 
+from grader import regex
 from grader.export.fields import cell_problem, csv_text, spreadsheet_safe, two_decimals
 from grader.export.formats import ExportRow, Options, column_title
 from grader.gradebook.ledger import Student
@@ -23,7 +23,7 @@ READER: Literal["student", "staff"] = "staff"
 HEAD = ("Student", "ID", "SIS User ID", "SIS Login ID", "Section")
 POINTS = "Points Possible"
 NO_BREAK = "\xa0"
-_NUMBERED = re.compile(r"\(\d+\)\s*$")
+_NUMBERED = regex(r"\(\d+\)\s*$")
 
 
 def export(rows: Sequence[ExportRow], options: Options) -> str:

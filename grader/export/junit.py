@@ -5,11 +5,11 @@ A check that is blocked or cannot be evaluated here is skipped. An error is alwa
 
 from __future__ import annotations
 
-import re
 import xml.etree.ElementTree as ET
 from collections.abc import Sequence
 from typing import Literal
 
+from grader import regex
 from grader.checks.result import Result
 from grader.export.fields import check_text, summary
 from grader.export.formats import ExportRow, Options
@@ -20,7 +20,7 @@ EACH = False
 SUFFIX = ".xml"
 READER: Literal["student", "staff"] = "student"
 
-_FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_FORBIDDEN = regex("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 """Characters that XML 1.0 forbids, even as character references."""
 
 OUTCOMES = {"fail": "failure", "blocked": "skipped", "unjudged": "skipped", "error": "error"}

@@ -10,6 +10,7 @@ import re
 from collections.abc import Sequence
 from typing import Literal
 
+from grader import regex
 from grader.export.fields import clipped, one_line
 from grader.export.formats import ExportRow, Options
 from grader.reports.text import grade_report, render
@@ -22,7 +23,7 @@ MAX_CHARACTERS = 60_000
 """Maximum length of the report: a release's text has at most 125,000 characters."""
 
 _MARKS = {"pass": "pass", "fail": "fail", "blocked": "not earned", "unjudged": "not evaluated"}
-_SPECIAL = re.compile(r"([\\`*_{}\[\]<>()#+!|~&@:])")
+_SPECIAL = regex(r"([\\`*_{}\[\]<>()#+!|~&@:])")
 
 
 def export(rows: Sequence[ExportRow], options: Options) -> str:

@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from difflib import unified_diff
 
-from grader import dataclass
+from grader import dataclass, regex
 from grader.compile.functions import Function, functions, parameters
 from grader.compile.syntax import Node, Tree, parse
 from grader.labs.model import Lab
@@ -282,9 +282,9 @@ Editor = Callable[[Source], Iterator[Edit]]
 """A function that offers edits of a source."""
 
 _EXPRESSIONS = ("_expression", "argument_list", "condition_clause", "init_declarator")
-_STATEMENT = re.compile(r"[;{}]|\b(?:if|for)\b")
-_NUMBER = re.compile(r"-?\d+[uUlL]*")
-_BUILT_IN = re.compile(r"(?:threadIdx|blockIdx|blockDim|gridDim)\.[xyz]")
+_STATEMENT = regex(r"[;{}]|\b(?:if|for)\b")
+_NUMBER = regex(r"-?\d+[uUlL]*")
+_BUILT_IN = regex(r"(?:threadIdx|blockIdx|blockDim|gridDim)\.[xyz]")
 _COMPARISONS = ("<", "<=", ">", ">=", "==", "!=")
 _SAME_OPERANDS = (*_COMPARISONS, "-", "/", "%", "&&", "||", "&", "|", "^")
 _NEUTRAL: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {

@@ -16,7 +16,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import islice
 
-from grader import dataclass
+from grader import dataclass, regex
 from grader.checks.causes import CORRECTNESS, Clue, cause_kinds
 from grader.compile.dataflow import (
     CONSTANTS,
@@ -83,7 +83,7 @@ MAX_CLUES = 8
 
 _CONDITIONAL = ("if_statement", "while_statement", "do_statement", "for_statement")
 _COMPARES = ("==", "!=", "<", ">", "<=", ">=")
-_THREAD = re.compile(r"\bthreadIdx\b")
+_THREAD = regex(r"\bthreadIdx\b")
 
 
 def find_clues(program: Program, lab: Lab) -> tuple[Clue, ...]:

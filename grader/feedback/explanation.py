@@ -9,6 +9,7 @@ import re
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 
+from grader import regex
 from grader.checks.causes import Clue, Explanation, Fix
 from grader.checks.result import Evidence, Result
 from grader.checks.suite import Check, evaluate_all, plan
@@ -35,7 +36,7 @@ from grader.launch import Finding, Origin
 MAX_SOURCE = 16 << 10
 """Bytes of a source whose fix is searched; a kernel of a course has a quarter of that."""
 
-WRONG_BYTES = re.compile(r"`(\w+)` has \d+ bytes, the lab requires")
+WRONG_BYTES = regex(r"`(\w+)` has \d+ bytes, the lab requires")
 TOO_MANY = "too many initializer values"
 """The messages about a variable whose size is not the lab's, and about an array."""
 

@@ -15,7 +15,7 @@ from dataclasses import replace
 from itertools import islice
 from typing import Any
 
-from grader import dataclass
+from grader import dataclass, regex
 from grader.checks.causes import CORRECTNESS
 from grader.checks.result import Evidence, Result, Verdict
 from grader.checks.suite import Check, award, evaluate_all, evaluate_one
@@ -286,15 +286,15 @@ def doubt(source: Source, edit: Edit, evidence: Seen) -> int:
     return int(offset or grown or far or target or bool(surplus) or "-1" in new)
 
 
-_BUILT_IN = re.compile(r"\b(?:threadIdx|blockIdx)\b")
-_AXIS = re.compile(r"(?:threadIdx|blockIdx|blockDim|gridDim)\.([xyz])")
-_CALL = re.compile(r"\w\(")
-_SCALED = re.compile(r"\w \* |Dim\b")
-_OFFSET = re.compile(r"[+-] 1\)?$")
-_GROWN = re.compile(r"2 \* | \+ [12]$|.* \+ [12]$")
+_BUILT_IN = regex(r"\b(?:threadIdx|blockIdx)\b")
+_AXIS = regex(r"(?:threadIdx|blockIdx|blockDim|gridDim)\.([xyz])")
+_CALL = regex(r"\w\(")
+_SCALED = regex(r"\w \* |Dim\b")
+_OFFSET = regex(r"[+-] 1\)?$")
+_GROWN = regex(r"2 \* | \+ [12]$|.* \+ [12]$")
 _X = r"(?:(?:threadIdx|blockIdx)\.x|\b(?:[tbgl]?x|col\w*|\w+_x|\w+_col))\b"
 _Y = r"(?:(?:threadIdx|blockIdx)\.y|\b(?:[tbgl]?y|row\w*|\w+_y|\w+_row))\b"
-_UNUSUAL = re.compile(
+_UNUSUAL = regex(
     rf"\w+\[[^\[\]]*{_X}[^\[\]]*\]\[[^\[\]]*{_Y}[^\[\]]*\]"
     rf"|\[\(?[^\[\]]*{_X}[^\[\]*]* \* [^\[\]+]* \+ [^\[\]]*{_Y}[^\[\]]*\]"
     r"|\b(?:row|y|ty|\w+_y)\b\s*=[^;]*\bthreadIdx\.x|\b(?:col|x|tx|\w+_x)\b\s*=[^;]*\bthreadIdx\.y"

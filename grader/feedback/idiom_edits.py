@@ -11,6 +11,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from itertools import combinations
 
+from grader import regex
 from grader.compile.syntax import Node
 from grader.feedback.edits import Edit, Kernel, Source, bracketed, replaced, statement_of
 from grader.feedback.name_edits import MAX_ARGUMENTS, MAX_NAMES, macros_of
@@ -21,7 +22,7 @@ MAX_TERMS = 8
 MAX_CALLS = 8
 """The calls of a function whose arguments are exchanged."""
 
-VECTOR = re.compile(r"\b(?:u?(?:int|char|short|long)|float|double)([234])\b")
+VECTOR = regex(r"\b(?:u?(?:int|char|short|long)|float|double)([234])\b")
 """The types of several elements, and how many they have."""
 
 OTHER_SIDE = {">": ">=", "<": "<=", ">=": ">", "<=": "<"}

@@ -8,13 +8,12 @@ output right names the line, and writing the fix remains the student's work.
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations, islice, pairwise
 
-from grader import dataclass
+from grader import dataclass, regex
 from grader.simulator.decode.dataflow import targets
 from grader.simulator.decode.operands import address, address_or_none
 from grader.simulator.ptx.constants import integer
@@ -26,9 +25,9 @@ MAX_VARIABLES = 32
 MAX_LINE_NAMES = 12
 """The most names of one line that are exchanged: a line may be as long as its file."""
 
-_INTEGER = re.compile(r"-?(?:0[xX][0-9a-fA-F]+|\d+)$")
-_REGISTER = re.compile(r"%[a-z]+\d+$")
-_SPECIAL = re.compile(r"%(tid|ctaid|ntid|nctaid)\.([xyz])$")
+_INTEGER = regex(r"-?(?:0[xX][0-9a-fA-F]+|\d+)$")
+_REGISTER = regex(r"%[a-z]+\d+$")
+_SPECIAL = regex(r"%(tid|ctaid|ntid|nctaid)\.([xyz])$")
 _NEAR = {"lt": "le", "le": "lt", "gt": "ge", "ge": "gt", "eq": "ne", "ne": "eq"}
 _OTHER: Mapping[str, Sequence[str]] = {
     "add": ("sub", "mul"), "sub": ("add", "mul"), "mul": ("add", "sub", "div"),

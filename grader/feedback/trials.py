@@ -19,7 +19,7 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from grader import dataclass
+from grader import dataclass, regex
 from grader.compile.nvrtc import SUCCESS, Nvrtc
 from grader.compile.preprocessor import directives
 from grader.faults import LabFault
@@ -45,8 +45,8 @@ LAUNCH_SECONDS = 2.0
 """Processor time of one launch, a backstop: the limit of steps ends a trial long before."""
 
 _SPACE = "wgtry"
-_EXTERN = re.compile(r'extern\s*"C"')
-_ERROR = re.compile(rf"^{_SPACE}(\d+)\(\d+\): (?:catastrophic )?error", re.MULTILINE)
+_EXTERN = regex(r'extern\s*"C"')
+_ERROR = regex(rf"^{_SPACE}(\d+)\(\d+\): (?:catastrophic )?error", re.MULTILINE)
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
+from grader import regex
 from grader.compile.functions import empty_bodies
 from grader.compile.syntax import Node
 from grader.feedback.edits import (
@@ -34,8 +35,8 @@ EXTENTS = ("blockDim.x", "blockDim.y", "gridDim.x", "blockDim.x * gridDim.x")
 NARROW = ("__half", "half", "short", "unsigned short", "char", "unsigned char", "__nv_bfloat16",
           "float", "int", "bool")  # fmt: skip
 WIDE = ("float", "int", "unsigned int", "double")
-INTEGER = re.compile(r"(\d{1,9})([uUlL]*)")
-FLOAT = re.compile(r"\d+\.\d*f?")
+INTEGER = regex(r"(\d{1,9})([uUlL]*)")
+FLOAT = regex(r"\d+\.\d*f?")
 MIN_POWER, MIN_SIZE = 16, 8
 """The smallest powers of two that a number, and a macro, beside it is probably meant to be."""
 

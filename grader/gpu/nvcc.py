@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from grader import dataclass
+from grader import dataclass, regex
 from grader.compile.cache import cache_key, load, store, user_folder
 from grader.compile.diagnostics import machine_failure
 from grader.compile.entries import kernels
@@ -43,11 +43,11 @@ LIMITS = Limits(wall=60.0, cpu=60.0, memory=4 << 30, output=64 << 20, processes=
 OPTIONS = ["-lineinfo", "--std=c++17"]
 DEBUG_OPTIONS = ["-G", "--std=c++17"]
 
-_ERROR = re.compile(r"^[^\s:()]*\((\d{1,9})\): (?:error|catastrophic error)[^:\n]*: (.*)$", re.M)
-_ASSEMBLER = re.compile(r"^ptxas (?:\S+, line \d+; )?error\s*: (.*)$", re.M)
-_RELEASE = re.compile(r"\bV([\d.]+)")
+_ERROR = regex(r"^[^\s:()]*\((\d{1,9})\): (?:error|catastrophic error)[^:\n]*: (.*)$", re.M)
+_ASSEMBLER = regex(r"^ptxas (?:\S+, line \d+; )?error\s*: (.*)$", re.M)
+_RELEASE = regex(r"\bV([\d.]+)")
 _PTX_NAME = "kernel.ptx"  # PyCUDA names the source kernel.cu
-_FILE_DIRECTIVE = re.compile(r'^([ \t]*\.file[ \t]+\d+ ")(?:[^"\n]*/)?([^"/\n]+")', re.MULTILINE)
+_FILE_DIRECTIVE = regex(r'^([ \t]*\.file[ \t]+\d+ ")(?:[^"\n]*/)?([^"/\n]+")', re.MULTILINE)
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,6 @@ slow it down without an error in its own output, but not in the baseline's.
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
@@ -18,6 +17,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from grader import regex
 from grader.faults import LabFault, MachineFault
 from grader.gpu.buffers import GUARD, draw_moves, new_input, without_guard_bands
 from grader.gpu.launches import USE_SIMULATOR
@@ -32,7 +32,7 @@ VERIFIERS = 16
 """Outputs that are verified at a time, at most; each needs a core and a reference process."""
 
 Buffers = Mapping[str, NDArray[np.uint8]]
-_KEY = re.compile(rf"(?:bands|(?:{BASELINE_PREFIX})?\d{{1,6}})\.(\d{{1,3}})")
+_KEY = regex(rf"(?:bands|(?:{BASELINE_PREFIX})?\d{{1,6}})\.(\d{{1,3}})")
 
 
 @cache

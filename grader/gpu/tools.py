@@ -19,7 +19,7 @@ from pathlib import Path
 
 import numpy as np
 
-from grader import dataclass
+from grader import dataclass, regex
 from grader.compile.launch_limits import launch_error, with_parameter_types
 from grader.compile.program import Program
 from grader.faults import MachineFault
@@ -214,28 +214,24 @@ SHOWN = 20
 """Findings reported per tool, after folding."""
 
 _OPTIONS = ["--show-backtrace", "no", "--print-limit", "1000", "--log-file", "{report}"]
-_ACCESS = re.compile(
+_ACCESS = regex(
     r"(Invalid|Misaligned) __(?P<space>global|shared|local)__ (?P<access>read|write|atomic)"
 )
-_UNINITIALIZED = re.compile(
-    r"Uninitialized __(?P<space>global|shared|local)__ memory (?P<access>read)"
-)
-_RACE = re.compile(r"(Error|Warning): Race reported between (?P<access>Read|Write|Atomic) access")
-_BARRIER = re.compile(r"Barrier error detected")
+_UNINITIALIZED = regex(r"Uninitialized __(?P<space>global|shared|local)__ memory (?P<access>read)")
+_RACE = regex(r"(Error|Warning): Race reported between (?P<access>Read|Write|Atomic) access")
+_BARRIER = regex(r"Barrier error detected")
 _HEADS = (
     (_ACCESS, "invalid-access"),
     (_UNINITIALIZED, "uninitialized-read"),
     (_RACE, "race"),
     (_BARRIER, "barrier-divergence"),
 )
-_PLACE = re.compile(r" in (?:\S*/)?[^\s/]+:(\d{1,9})\b")
-_OTHER = re.compile(
-    r"and (?P<access>Read|Write|Atomic) access at .* in (?:\S*/)?[^\s/]+:(\d{1,9})\b"
-)
+_PLACE = regex(r" in (?:\S*/)?[^\s/]+:(\d{1,9})\b")
+_OTHER = regex(r"and (?P<access>Read|Write|Atomic) access at .* in (?:\S*/)?[^\s/]+:(\d{1,9})\b")
 _INDEX = r"\((\d{1,9}),(\d{1,9}),(\d{1,9})\)"
-_THREAD = re.compile(f"by thread {_INDEX} in block {_INDEX}")
-_HAZARDS = re.compile(r"\[(\d{1,18}) hazards?\]")
-_ADDRESS = re.compile(r" at \S+\+0x[0-9a-f]+.*$")
+_THREAD = regex(f"by thread {_INDEX} in block {_INDEX}")
+_HAZARDS = regex(r"\[(\d{1,18}) hazards?\]")
+_ADDRESS = regex(r" at \S+\+0x[0-9a-f]+.*$")
 _MARGIN = "=========     "
 
 

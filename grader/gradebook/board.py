@@ -14,7 +14,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Row, select, update
 
-from grader import dataclass
+from grader import dataclass, regex
 from grader.faults import LabFault
 from grader.gradebook.chain import insert_new, lock_audit, record_event, storable
 from grader.gradebook.database import Database, utc_now
@@ -26,7 +26,7 @@ SHORTEST, LONGEST = 2, 24
 RESERVED = ("baseline", "solution", "staff", "teacher", "instructor", "admin", "observer", "grader")
 """What no pseudonym may be or begin with: rows of the board, and people who have other roles."""
 
-_PSEUDONYM = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9]|[ ._-](?=[A-Za-z0-9]))*", re.ASCII)
+_PSEUDONYM = regex(r"[A-Za-z0-9](?:[A-Za-z0-9]|[ ._-](?=[A-Za-z0-9]))*", re.ASCII)
 
 
 @dataclass(frozen=True)

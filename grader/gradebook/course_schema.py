@@ -11,6 +11,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from pydantic import BeforeValidator, Field, StrictBool, StrictInt, field_validator, model_validator
 
+from grader import regex
 from grader.gradebook.policy import Span, read_span
 from grader.grading.record import HiddenFeedback
 from grader.labs.schema import Label, Strict
@@ -21,7 +22,7 @@ YEARS = (1970, 2999)
 MAX_TEAM = 40
 """Characters of a group's name."""
 
-_PERCENT = re.compile(r"(\d{1,3}(?:\.\d+)?) *%", re.ASCII)
+_PERCENT = regex(r"(\d{1,3}(?:\.\d+)?) *%", re.ASCII)
 
 
 def read_share(value: Any) -> float:

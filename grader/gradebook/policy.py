@@ -13,14 +13,14 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any, Literal, TypeVar, get_args
 
-from grader import dataclass
+from grader import dataclass, regex
 from grader.grading.record import HiddenFeedback
 
 Counts = Literal["best", "last", "chosen"]
 
 _SECONDS = {"second": 1, "minute": 60, "hour": 3600}
 _DAYS = {"day": 1, "week": 7}
-_PART = re.compile(r"(\d{1,6}) *(second|minute|hour|day|week)s?(?: +|$)", re.ASCII)
+_PART = regex(r"(\d{1,6}) *(second|minute|hour|day|week)s?(?: +|$)", re.ASCII)
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from grader import dataclass
+from grader import dataclass, regex
 from grader.compile.launch_limits import exceeded_limit
 from grader.compile.program import Kernel, Parameter, Program
 from grader.compile.source import compile_source
@@ -150,7 +150,7 @@ def run_launch(
     return LaunchResult(kernel.name, trace, save_outputs(trace, launch_file, out), program.seconds)
 
 
-_COMMENT = re.compile(r"//[^\n]*|/\*(?:.*?\*/|.*)", re.S)
+_COMMENT = regex(r"//[^\n]*|/\*(?:.*?\*/|.*)", re.S)
 """One that is not closed reaches to the end: looking on for its end from each `/*` is quadratic."""
 
 

@@ -20,7 +20,7 @@ from textwrap import wrap
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from grader import dataclass
+from grader import dataclass, regex
 from grader.faults import LabFault
 from grader.labs.expressions import Number, evaluate_expression
 from grader.labs.files import compose_bytes, compose_file
@@ -48,9 +48,9 @@ A number may be arithmetic, such as 3 * 16. Quote a sentence "like this".
 """
 
 _NOT_ANSWERED = ("", "~", "null")
-_WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-_PLACEHOLDER = re.compile(rf"\{{({_WORD.pattern})\}}")
-_WITH_SEPARATORS = re.compile(r"(?<![\w.,])\d{1,3}(?:,\d{3})+(?![\w.,])")
+_WORD = regex(r"[A-Za-z_][A-Za-z0-9_]*")
+_PLACEHOLDER = regex(rf"\{{({_WORD.pattern})\}}")
+_WITH_SEPARATORS = regex(r"(?<![\w.,])\d{1,3}(?:,\d{3})+(?![\w.,])")
 _NOTHING: Mapping[str, Number] = MappingProxyType({})
 
 Answer = int | float | str

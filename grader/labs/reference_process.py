@@ -23,6 +23,7 @@ from pathlib import Path
 from threading import Condition
 from typing import Any
 
+from grader import regex
 from grader.faults import CHECK_RESOURCES, LabFault, MachineFault, is_system_error, system_fault
 from grader.labs.reference_child import (
     SERVING_FAILED,
@@ -54,7 +55,7 @@ _MAIN = (
     f"except BaseException: os._exit({SERVING_FAILED})\n"
     "main()"
 )
-_FRAME = re.compile(r'^  File "(.*)", line (\d+) in ', re.MULTILINE)
+_FRAME = regex(r'^  File "(.*)", line (\d+) in ', re.MULTILINE)
 
 
 class CallTimeout(Exception):

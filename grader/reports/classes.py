@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
@@ -12,7 +11,7 @@ from unicodedata import normalize
 from rich.cells import cell_len, set_cell_size
 from rich.text import Text
 
-from grader import dataclass
+from grader import dataclass, regex
 from grader.checks.causes import sort_findings
 from grader.checks.result import Result
 from grader.faults import pluralize
@@ -27,7 +26,7 @@ _BASE_LETTERS = str.maketrans(
     {"ł": "l", "ø": "o", "đ": "d", "ð": "d", "þ": "th", "ß": "ss", "æ": "ae", "œ": "oe", "ı": "i"}
 )
 """Letters that Unicode does not decompose into a base letter and a mark."""
-_UNSAFE = re.compile(r"[^a-z0-9]+")
+_UNSAFE = regex(r"[^a-z0-9]+")
 
 
 @dataclass(frozen=True)

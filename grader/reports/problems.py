@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Literal
 
-from grader import dataclass
+from grader import dataclass, regex
 from grader.checks.causes import Cause, Fix, sort_findings
 from grader.compile.source_text import compiled_name
 from grader.grading.record import Grade
@@ -28,9 +28,9 @@ from grader.reports.text import score_line
 from grader.submissions.containers import CONTAINER_SUFFIXES
 from grader.submissions.sources import source_places
 
-_CELL = re.compile(r"(.*)\[(cell \d{1,9})\]", re.DOTALL)
-_COMMANDS = re.compile(r"##(?=\[)")
-_PLAIN_START = re.compile(r"[\w./]")
+_CELL = regex(r"(.*)\[(cell \d{1,9})\]", re.DOTALL)
+_COMMANDS = regex(r"##(?=\[)")
+_PLAIN_START = regex(r"[\w./]")
 
 Severity = Literal["error", "warning", "info"]
 

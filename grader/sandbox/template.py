@@ -41,6 +41,7 @@ MODULES = (
     "grader.feedback.ptx_search",
     "grader.feedback.trials",
     "grader.sandbox.user",
+    "grader:compile_regexes",
 )
 """What a template imports for the steps that grading takes, and calls: the core, checked once."""
 
@@ -49,8 +50,7 @@ COMPILER_MODULES = ("grader.compile.nvrtc",)
 
 REHEARSED_AFTER = 5  # children; to rehearse takes longer than all of them gain
 
-MOST_TEMPLATES = 4
-"""The templates that live at the same time; the one that was unused for longest ends first."""
+MOST_TEMPLATES = 4  # at the same time; the one that was unused for longest ends first
 
 START_SECONDS = 60.0
 """Time limit for the start of a template and of a child, on a machine under load."""

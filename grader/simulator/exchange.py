@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from grader import dataclass
+from grader import dataclass, regex
 from grader.compile.launch_limits import launch_refusal
 from grader.compile.program import Kernel, Parameter, Program, Subscript
 from grader.faults import MachineFault
@@ -72,7 +72,7 @@ MAX_STATIC = 256 << 20
 MAX_DEVICE_MEMORY = 16 << 30
 """The most bytes of variables that a program is taken to mean: a GPU of a course has no more."""
 
-_STATIC = re.compile(
+_STATIC = regex(
     r"^[ \t]*(?:\.(?:visible|weak|common)[ \t]+)*\.(?:global|const)[ \t][^=;\[\n]*?"
     r"\.[a-z]+(\d{1,4})[ \t]+[$%\w]+\[(\d{1,18})\]",
     re.MULTILINE,

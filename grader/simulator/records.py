@@ -6,7 +6,6 @@ their threads, are a request.
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -14,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from grader import regex
 from grader.launch import WARP_SIZE
 from grader.simulator.core.run import Raw
 from grader.simulator.decode.memory import GLOBAL, LOCAL, SHARED
@@ -22,9 +22,9 @@ from grader.simulator.decode.module import Image
 WIDE = 16
 """Bytes of the widest load of a thread."""
 
-_NARROW = re.compile(r"ld\.shared\.[fusb]32")
-PAST_L1 = re.compile(r"ld\.(volatile|relaxed|acquire|mmio)\b|ld\.global\.c[gv]\b|cp\.async\.cg\b")
-_PLACE = re.compile(r"\[([%$\w]+)(?:\+(-?\d+))?\]")
+_NARROW = regex(r"ld\.shared\.[fusb]32")
+PAST_L1 = regex(r"ld\.(volatile|relaxed|acquire|mmio)\b|ld\.global\.c[gv]\b|cp\.async\.cg\b")
+_PLACE = regex(r"\[([%$\w]+)(?:\+(-?\d+))?\]")
 
 LINE, SECTOR, WORD = 7, 5, 2
 """Binary logarithms of bytes: a line of the L1 cache, a sector, a word of a bank."""

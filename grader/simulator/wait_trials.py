@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from grader import regex
 from grader.launch import Launch
 from grader.simulator.core import bindings as c
 from grader.simulator.core.run import Limits, Machine, Raw
@@ -45,8 +46,8 @@ MOST_TRACED = 1 << 16
 
 _WAITS = ("mbarrier.try_wait", "mbarrier.test_wait")
 _DROP, _GROUP = "mbarrier.arrive_drop", "cp.async.wait_group"
-_WAIT_NAME = re.compile(r"wait|try|test|parity", re.IGNORECASE)
-_PARITY = re.compile(r"[01][uU]?|true|false")
+_WAIT_NAME = regex(r"wait|try|test|parity", re.IGNORECASE)
+_PARITY = regex(r"[01][uU]?|true|false")
 _HARMLESS = {c.OLD_VALUE, c.EARLY_EXIT}
 
 

@@ -23,7 +23,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
-from grader import dataclass
+from grader import dataclass, regex
 from grader.faults import LabFault, MachineFault, StudentFault
 from grader.submissions.files import (
     MAX_BYTES,
@@ -66,18 +66,18 @@ CONTAINER_SUFFIXES = (".ipynb", ".zip", ".tar", ".tgz", ".tar.gz", ".tar.bz2", "
 SUFFIXES = (SOURCE_SUFFIX, *TEXT_SUFFIXES, *CONTAINER_SUFFIXES)
 """The names of files that may have a kernel in them."""
 
-INCLUDE = re.compile(r"[ \t]*#[ \t]*include[ \t]*(?:\"([^\"\n]*)\"|<([^>\n]*)>)")
-_BEFORE_CODE = re.compile(r"\s*(?:%|!|#(?!\s*(?:include|define|if|pragma|undef|error)\w*\b)|$)")
+INCLUDE = regex(r"[ \t]*#[ \t]*include[ \t]*(?:\"([^\"\n]*)\"|<([^>\n]*)>)")
+_BEFORE_CODE = regex(r"\s*(?:%|!|#(?!\s*(?:include|define|if|pragma|undef|error)\w*\b)|$)")
 _TRANSPARENT = frozenset(("time", "timeit", "capture", "prun"))
 _FILES = frozenset(("writefile", "file"))
 _SHELLS = frozenset(("shell", "bash", "sh", "script", "system", "sx"))
 _LANGUAGES = frozenset(("html", "HTML", "javascript", "js", "latex", "markdown", "svg", "SVG",
                         "python", "python2", "python3", "perl", "ruby", "R", "sql"))  # fmt: skip
-_HEREDOC = re.compile(r"<<-?\s?['\"]?(\w+)['\"]?")
-_TARGET = re.compile(r"(?:>|\btee(?:\s-a)?\s)\s?['\"]?([\w./-]+)")
-_FENCE = re.compile(r"\s{0,3}```")
+_HEREDOC = regex(r"<<-?\s?['\"]?(\w+)['\"]?")
+_TARGET = regex(r"(?:>|\btee(?:\s-a)?\s)\s?['\"]?([\w./-]+)")
+_FENCE = regex(r"\s{0,3}```")
 IN_PYTHON = "has a kernel in a Python string: move it to a cell that begins with %%cu"
-_OF_DEVICE = re.compile(r"\b__(?:device|global|constant|shared|host)__\b")
+_OF_DEVICE = regex(r"\b__(?:device|global|constant|shared|host)__\b")
 _BLOCK = 512
 _COMPRESSED: tuple[tuple[bytes, Callable[[bytes], bytes]], ...] = (
     (b"\x1f\x8b", lambda d: zlib.decompressobj(31).decompress(d, MAX_CONTAINER + 1)),

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.lib import format as npy
 from numpy.typing import NDArray
 
-from grader import dataclass
+from grader import dataclass, regex
 from grader.faults import Fault, LabFault, StudentFault, closest_match, file_fault
 from grader.launch import Finding
 
@@ -46,16 +46,16 @@ _LANGUAGES = {
     "rs": "a Rust file", "f90": "a Fortran file", "js": "a JavaScript file",
     "json": "a JSON file", "patch": "a patch", "diff": "a patch",
 }  # fmt: skip
-_HEAD_END = re.compile(r"[;{]")
+_HEAD_END = regex(r"[;{]")
 _LONGEST_HEAD = 4000
-NOT_CODE = re.compile(r"//[^\n]*|/\*.*?(?:\*/|\Z)|\"(?:\\.|[^\"\\\n])*\"?", re.DOTALL)
-_OF_METHOD = re.compile(r"(?<=\))\s{0,99}(?:const|noexcept)$")
-_ITEM_END = re.compile(r"([;{}])")
-_OF_MODULE = re.compile(r"\b__(?:device|constant)__\b")
-_WORD = re.compile(r"\w+")
-_PTX = re.compile(rb"(?:\s|//[^\n]*\n){0,99}\.version\s")
-_PYTHON = re.compile(rb"^(?:import \w+|from \w[\w.]* import |def \w+\(.*\):|print\()", re.MULTILINE)
-_HTML = re.compile(rb"\s{0,99}<(?:!doctype html|html)", re.IGNORECASE)
+NOT_CODE = regex(r"//[^\n]*|/\*.*?(?:\*/|\Z)|\"(?:\\.|[^\"\\\n])*\"?", re.DOTALL)
+_OF_METHOD = regex(r"(?<=\))\s{0,99}(?:const|noexcept)$")
+_ITEM_END = regex(r"([;{}])")
+_OF_MODULE = regex(r"\b__(?:device|constant)__\b")
+_WORD = regex(r"\w+")
+_PTX = regex(rb"(?:\s|//[^\n]*\n){0,99}\.version\s")
+_PYTHON = regex(rb"^(?:import \w+|from \w[\w.]* import |def \w+\(.*\):|print\()", re.MULTILINE)
+_HTML = regex(rb"\s{0,99}<(?:!doctype html|html)", re.IGNORECASE)
 
 DTYPES = ("bool", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64",
           "float16", "float32", "float64", "complex64", "complex128")  # fmt: skip

@@ -21,7 +21,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
-from grader import dataclass
+from grader import dataclass, regex
 from grader.faults import Fault, pluralize
 from grader.labs.model import KernelSpec, Lab
 from grader.submissions.containers import (
@@ -62,13 +62,13 @@ MAX_DEPTH = 32
 """Headers that include each other; what is deeper stays out."""
 
 
-_EMPTY_BODY = re.compile(r"__global__[^;{]{0,4000}\{\s*\}")
-_DEFINED = re.compile(r"^[ \t]*#[ \t]*define[ \t]+(\w+)", re.MULTILINE)
-_WORD = re.compile(r"\w+")
+_EMPTY_BODY = regex(r"__global__[^;{]{0,4000}\{\s*\}")
+_DEFINED = regex(r"^[ \t]*#[ \t]*define[ \t]+(\w+)", re.MULTILINE)
+_WORD = regex(r"\w+")
 _MARK = "//@warpgrade line "
-_MARKED = re.compile(re.escape(_MARK) + r"(\d{1,9}) of (.+)")
-_HUNK = re.compile(r"^@@ -(\d{1,9})[\d,]* \+[\d,]+ @@", re.MULTILINE)
-_LINES = re.compile(r"\b(lines?[\s\u00a0])(\d{1,9}(?:(?:, | and | to |-)\d{1,9})*)")
+_MARKED = regex(re.escape(_MARK) + r"(\d{1,9}) of (.+)")
+_HUNK = regex(r"^@@ -(\d{1,9})[\d,]* \+[\d,]+ @@", re.MULTILINE)
+_LINES = regex(r"\b(lines?[\s\u00a0])(\d{1,9}(?:(?:, | and | to |-)\d{1,9})*)")
 
 
 _VERBATIM = ("text", "file", "name", "variable", "cases")

@@ -92,7 +92,7 @@ def test_warm_check_imports_what_it_uses(tmp_path: Path) -> None:
 NUMPY = """
 import sys, grader
 if sys.argv[1] == "command":
-    grader.skip_numpy_docstrings()
+    grader.import_numpy_faster()
 import numpy
 print(bool(numpy.ndarray.__doc__), bool(numpy.ndarray.sum.__doc__), numpy.arange(3).sum())
 """

@@ -67,7 +67,7 @@ def use(path: Path) -> Core:
 
     Launches of few threads, such as these, may run by proof, too.
     """
-    core = Core(path)
+    core = Core(str(path))
     core_module.core = lambda: core  # type: ignore[assignment]
     run_module.LEAST_PROVEN = 0
     return core

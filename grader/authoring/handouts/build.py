@@ -20,6 +20,7 @@ from types import ModuleType
 import pypandoc
 import typst
 
+from grader import regex
 from grader.authoring.handouts import figures
 from grader.authoring.handouts.figures import stack, svg
 from grader.authoring.handouts.figures.tiles import phase_table
@@ -32,14 +33,14 @@ from grader.labs.reading import lab_roots, list_labs, load_lab
 
 HERE = Path(__file__).parent
 MARKDOWN = "markdown-smart-tex_math_dollars-raw_tex"
-LINK = re.compile(r"(\]\([a-z0-9-]+)\.md((?:#[\w-]+)?\))")
+LINK = regex(r"(\]\([a-z0-9-]+)\.md((?:#[\w-]+)?\))")
 INDEX = "index"
-INDEX_LINK = re.compile(r"\]\(([a-z0-9-]+)\.md\)")
+INDEX_LINK = regex(r"\]\(([a-z0-9-]+)\.md\)")
 FIGURE_PREFIX = "draw_"
 NARROW = "-narrow"
 """The end of the name of a figure for a phone, whose axes are stacked."""
 
-IMAGE = re.compile(r'^!\[(.*)\]\(figures/(\w+)\.svg\)\{alt="(.*)"\}$', re.MULTILINE)
+IMAGE = regex(r'^!\[(.*)\]\(figures/(\w+)\.svg\)\{alt="(.*)"\}$', re.MULTILINE)
 BOTH = """<figure>
 <img class="wide" src="figures/{name}.svg" alt="{alt}"><img class="narrow"
  src="figures/{name}-narrow.svg" alt="{alt}">

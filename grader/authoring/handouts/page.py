@@ -18,7 +18,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import field
 from typing import Any
 
-from grader import dataclass
+from grader import dataclass, regex
 from grader.faults import LabFault
 from grader.labs.model import CheckSpec, Lab
 from grader.labs.quiz import choice_texts, question_text
@@ -34,8 +34,8 @@ SHARED = {
 MEASUREMENT_OPTIONS = ("dims", "kind", "budget", "fixed", "flop", "bytes", "cublas", "full")
 """Options that define how something is measured, not what is required."""
 
-DIRECTIVE = re.compile(r"^\{\{(\w+)(?: ([a-z0-9_-]+))?(?:: (.*))?\}\}$")
-TITLE = re.compile(r"\A# (.+)$", re.MULTILINE)
+DIRECTIVE = regex(r"^\{\{(\w+)(?: ([a-z0-9_-]+))?(?:: (.*))?\}\}$")
+TITLE = regex(r"\A# (.+)$", re.MULTILINE)
 
 
 def graded_table(lab: Lab) -> str:

@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from grader import regex
 from grader.authoring.requirements import lab_folder, variant_kind
 from grader.checks.causes import sort_findings
 from grader.compile.source import compile_source
@@ -40,7 +41,7 @@ CUBLAS = "cuBLAS"
 MESSAGE_WIDTH = 84
 """Columns of a message on a page."""
 
-QUOTED_LINE = re.compile(r"(Look at line \d+), `.*`:")
+QUOTED_LINE = regex(r"(Look at line \d+), `.*`:")
 """The part of a hint that quotes the faulty line."""
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, fields
@@ -11,7 +10,7 @@ from importlib import import_module
 from itertools import accumulate
 from typing import Any, Literal
 
-from grader import dataclass
+from grader import dataclass, regex
 from grader.compile.syntax import Node, Tree, parse
 from grader.launch import Finding
 
@@ -126,8 +125,8 @@ SYMPTOMS = frozenset({"wrong-output", "unwritten-output", "spill"})
 """Kinds of finding whose line shows the effect, not the cause: the store of an output, the kernel
 that spills."""
 
-_DEBUG = re.compile(r"\s*(//|\.loc\b|\.file\b|\$L__tmp\d+:|$)")
-_SECTION = re.compile(r"\s*\.section\b")
+_DEBUG = regex(r"\s*(//|\.loc\b|\.file\b|\$L__tmp\d+:|$)")
+_SECTION = regex(r"\s*\.section\b")
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 
+from grader import regex
 from grader.authoring.mutation.mutants import Edit, replaced
 from grader.compile.syntax import Node, Tree
 
@@ -23,7 +24,7 @@ CONNECTIVES: Mapping[str, str] = MappingProxyType({"&&": "||", "||": "&&"})
 INITIAL_VALUES: Mapping[str, str] = MappingProxyType(
     {"0.0f": "1.0f", "1.0f": "0.0f", "0.0": "1.0", "1.0": "0.0"}
 )
-INTEGER = re.compile(r"(\d+)([uUlL]*)")
+INTEGER = regex(r"(\d+)([uUlL]*)")
 BUILT_IN = ("threadIdx", "blockIdx", "blockDim", "gridDim")
 AXES = (("row", "col"), ("col", "row"), ("width", "height"), ("height", "width"))
 

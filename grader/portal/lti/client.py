@@ -35,7 +35,7 @@ from urllib.request import (
 from joserfc import jwt
 from joserfc.jwk import Key
 
-from grader import dataclass
+from grader import dataclass, regex
 from grader.gradebook.course_schema import is_private_or_https
 
 READ_SECONDS = 10.0
@@ -62,8 +62,8 @@ LONGEST_WAIT = 6 * 3600.0
 _TEMPORARY = frozenset((408, 409, 425, 429))
 """Codes besides 5xx after which the same request may succeed."""
 
-_TOKENS = re.compile(r"[\w-]{16,}\.[\w-]{16,}\.[\w-]+|(?<=Bearer )\S+")
-_NEXT = re.compile(r"<([^<>]*)>\s*;([^,<]*)")
+_TOKENS = regex(r"[\w-]{16,}\.[\w-]{16,}\.[\w-]+|(?<=Bearer )\S+")
+_NEXT = regex(r"<([^<>]*)>\s*;([^,<]*)")
 _ASSERTION = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer"
 
 

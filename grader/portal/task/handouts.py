@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import base64
 import binascii
-import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from html import escape
@@ -17,7 +16,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 from threading import Lock
 
-from grader import dataclass
+from grader import dataclass, regex
 from grader.gradebook.course import Course
 from grader.labs.model import Lab
 
@@ -39,7 +38,7 @@ _DROPPED = frozenset(
 """Elements that are left out with all that is in them."""
 
 _LOWER = {"h1": "h2", "h2": "h3", "h3": "h4", "h4": "h5", "h5": "h6"}
-_LINK = re.compile(r"([a-z0-9-]+)\.html(#[\w-]+)?")
+_LINK = regex(r"([a-z0-9-]+)\.html(#[\w-]+)?")
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,6 @@ reads a launch's access table, `panels` groups the accesses, `panel_svg` draws o
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
@@ -16,7 +15,7 @@ from xml.etree.ElementTree import Element, SubElement
 import numpy as np
 from numpy.typing import NDArray
 
-from grader import dataclass
+from grader import dataclass, regex
 from grader.faults import LabFault
 from grader.launch import Array, Dim3, Launch, Trace
 
@@ -24,7 +23,7 @@ ROW_LENGTH = 32
 """Elements in a row of a panel when the array has one dimension."""
 
 ORDER = ("read", "write", "atomic")
-_INDEX = re.compile(r"\[(\d+)\]")
+_INDEX = regex(r"\[(\d+)\]")
 
 CELL = 27
 MARGIN = 26

@@ -12,12 +12,10 @@ imports the standard library only.
 
 from __future__ import annotations
 
-import hashlib
 import os
-from pathlib import Path
 
 
-def digest(folder: Path) -> str:
+def digest(folder: str | os.PathLike[str]) -> str:
     """Hash the paths and contents of all C files of a folder and its subfolders.
 
     Returns an empty text when there are none, as in an installed package.
@@ -30,8 +28,12 @@ def digest(folder: Path) -> str:
     ]
     start = len(os.path.join(folder, ""))
     files = {path[start:].replace(os.sep, "/"): path for path in places}
+    if not files:
+        return ""
+    import hashlib  # loads OpenSSL
+
     whole = hashlib.sha256()
     for name, path in sorted(files.items()):
         with open(path, "rb") as file:
             whole.update(f"{name}\0".encode() + hashlib.sha256(file.read()).digest())
-    return whole.hexdigest()[:16] if files else ""
+    return whole.hexdigest()[:16]

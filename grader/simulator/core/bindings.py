@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import ctypes
+import os
 from ctypes import c_char_p, c_double, c_int, c_uint32, c_uint64, c_void_p
 from functools import cache
-from pathlib import Path
 
 import numpy as np
 
@@ -285,9 +285,9 @@ class CLaunch(ctypes.Structure):
 class Core:
     """A loaded core. Raises MachineFault when it does not match the sources."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: str) -> None:
         self.path = path
-        self.library = ctypes.CDLL(str(path))
+        self.library = ctypes.CDLL(path)
         self.library.core_run.argtypes = [ctypes.POINTER(CLaunch)]
         self.library.core_run.restype = c_int
         self.library.core_sizes.argtypes = [c_uint32]
@@ -312,13 +312,13 @@ class Core:
             REPORTS,
         ]
         sizes = [self.library.core_sizes(k) for k in range(len(mirrors))]
-        if sizes != mirrors or not self._built_from(path.parent / "core"):
+        if sizes != mirrors or not self._built_from(os.path.join(os.path.dirname(path), "core")):
             raise MachineFault(
-                f"{path.name} was built from other sources than those in this folder",
+                f"{os.path.basename(path)} was built from other sources than those in this folder",
                 fix="Build it again: make demo  (or pip install .).",
             )
 
-    def _built_from(self, folder: Path) -> bool:
+    def _built_from(self, folder: str) -> bool:
         """Whether the core was built from the sources in a folder, as far as both are known.
 
         A core of older sources would run, and miss the instructions that were renamed since.
@@ -353,17 +353,18 @@ class Core:
 @cache
 def core() -> Core:
     """The core for this processor. Raises MachineFault when it is not built."""
-    return core_in(Path(__file__).parents[1])
+    return core_in(os.path.dirname(os.path.dirname(__file__)))
 
 
-def core_in(folder: Path) -> Core:
+def core_in(folder: str) -> Core:
     """The core in a folder; a checkout has only the one for the processor that it was built on."""
-    plain, fast = folder / "_core.so", folder / "_core_v3.so"
-    if fast.exists() and ctypes.CDLL(str(fast)).core_has_avx2():
+    plain, fast = os.path.join(folder, "_core.so"), os.path.join(folder, "_core_v3.so")
+    has_fast = os.path.exists(fast)
+    if has_fast and ctypes.CDLL(fast).core_has_avx2():
         return Core(fast)
-    if plain.exists():
+    if os.path.exists(plain):
         return Core(plain)
-    what = "for this processor, which lacks AVX2, " if fast.exists() else ""
+    what = "for this processor, which lacks AVX2, " if has_fast else ""
     raise MachineFault(
         f"the simulator's C core {what}is not built",
         fix="Build it on this machine: make demo  (or pip install .).",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import astuple
 
 import numpy as np
@@ -122,7 +123,7 @@ def encode_insn(insn: Insn, core: c.Core) -> tuple[int, ...]:
     at = core.address(insn.exec)
     if at is None:
         raise MachineFault(
-            f"{core.path.name} was built from other sources: it has no {insn.exec}",
+            f"{os.path.basename(core.path)} was built from other sources: it has no {insn.exec}",
             fix="Build it again: make clean, then make demo.",
         )
     return (

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-
+from grader import regex
 from grader.simulator.decode.instructions import Insn, Known, NotSimulated
 from grader.simulator.decode.memory import (
     GLOBAL,
@@ -86,7 +85,7 @@ def _copy(op: str, parts: list[str], operands: list[str], o: Operands) -> Insn:
     )
 
 
-_BULK = re.compile(
+_BULK = regex(
     r"cp\.async\.bulk\.shared::(?:cluster|cta)\.global\.mbarrier::complete_tx::bytes"
     r"(\.L2::cache_hint)?$"
 )
@@ -115,7 +114,7 @@ def _bulk_copy(op: str, parts: list[str], operands: list[str], o: Operands) -> I
     )
 
 
-_BULK_OUT = re.compile(r"cp\.async\.bulk\.global\.shared::cta\.bulk_group(\.L2::cache_hint)?$")
+_BULK_OUT = regex(r"cp\.async\.bulk\.global\.shared::cta\.bulk_group(\.L2::cache_hint)?$")
 _BULK_GROUPS = ("commit_group", "wait_group")
 
 

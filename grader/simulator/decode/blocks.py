@@ -234,7 +234,7 @@ def _joined(chain: list[Block]) -> Block:
     return Block(insns, last.end, last.next, last.target, last.table, steps, code)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Loop:
     """A loop that leaves its blocks, or not, by the values of registers alone.
 

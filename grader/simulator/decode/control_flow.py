@@ -33,7 +33,7 @@ WARP_SYNCS = ("shfl", "vote", "match", "redux", "elect")
 SHUFFLES = ("up", "down", "bfly", "idx")
 
 
-@dataclass(slots=True)
+@dataclass
 class Call:
     """A call site.
 

@@ -9,11 +9,10 @@ is read from there is followed to its use.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field, replace
 
-from grader import dataclass
+from grader import dataclass, regex
 from grader.compile.program import Subscript
 from grader.simulator.decode.blocks import COMPUTES
 from grader.simulator.decode.dataflow import (
@@ -33,7 +32,7 @@ from grader.simulator.decode.operands import Operands, address_or_none, vector
 from grader.simulator.ptx.debug_info import LocalVariables
 from grader.simulator.ptx.model import FRAME, TYPE_BYTES, Function, Instruction, Variable
 
-_NAME = re.compile(r"[$%A-Za-z_][$%\w@]*")
+_NAME = regex(r"[$%A-Za-z_][$%\w@]*")
 Crossing = tuple[str, str]
 """A parameter or a result: the names of its function and its own."""
 INDIRECT: Crossing = ("", "argument")

@@ -15,17 +15,16 @@ any other address that may be, the core decides at run time.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 
-from grader import dataclass
+from grader import dataclass, regex
 from grader.simulator.decode.instructions import types_of
 from grader.simulator.decode.memory import GENERIC, LOCAL, space_of
 from grader.simulator.decode.operands import address_or_none, vector
 from grader.simulator.ptx.model import FRAME, TYPE_BYTES, Function, Instruction
 
-_NAME = re.compile(r"[$%A-Za-z_][$%\w@]*")
+_NAME = regex(r"[$%A-Za-z_][$%\w@]*")
 BRANCHES = frozenset(("bra", "brx", "ret", "exit", "trap"))
 _NO_TARGET = frozenset((*BRANCHES, "st", "red", "call", "bar", "barrier", "cp", "nanosleep"))
 
@@ -298,7 +297,7 @@ class _ParameterUses:
                     self.in_registers[name] = self.in_memory[at]
 
 
-_NUMBER = re.compile(r"-?\d+")
+_NUMBER = regex(r"-?\d+")
 
 
 def has_local(functions: Iterable[Function]) -> bool:

@@ -9,12 +9,12 @@ atomic that replaces it: programs store by an exchange, and ignore what was ther
 
 from __future__ import annotations
 
-import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache
 from typing import NamedTuple
 
+from grader import regex
 from grader.simulator.decode.dataflow import (
     BRANCHES,
     WHOLE,
@@ -41,7 +41,7 @@ Key = tuple[int, object, str]
 
 _REPLACING = frozenset(("exch", "and", "or"))
 _MERGING = frozenset(("or", "xor", "bfi", "lop3", "prmt"))
-_NUMBER = re.compile(r"[-+]?(?:0[xX][0-9a-fA-F]+|0[0-7]*|[1-9]\d*)U?$")
+_NUMBER = regex(r"[-+]?(?:0[xX][0-9a-fA-F]+|0[0-7]*|[1-9]\d*)U?$")
 _INTEGERS = frozenset(f"{kind}{bits}" for kind in "bus" for bits in (16, 32, 64))
 
 

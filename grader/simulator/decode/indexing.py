@@ -16,7 +16,7 @@ from dataclasses import replace
 from functools import cached_property
 from itertools import islice
 
-from grader import dataclass
+from grader import dataclass, regex
 from grader.simulator.decode.dataflow import targets
 from grader.simulator.decode.memory import SPACES
 from grader.simulator.decode.operands import address_or_none, vector
@@ -24,15 +24,15 @@ from grader.simulator.decode.overlaps import memcpy_lines
 from grader.simulator.ptx.debug_info import InnerArray, LocalVariable, LocalVariables
 from grader.simulator.ptx.model import TYPE_BYTES, Function, Instruction, Module
 
-_NAME = re.compile(r"[$%A-Za-z_][$%\w@]*")
-_NUMBER, _SIGNED = re.compile(r"\d{1,9}"), re.compile(r"-?\d{1,9}")
-_ATOMIC_FUNCTION = re.compile(r"_Z\d+atomic[A-Za-z]+(?:_block|_system)?PV?([a-z])")
+_NAME = regex(r"[$%A-Za-z_][$%\w@]*")
+_NUMBER, _SIGNED = regex(r"\d{1,9}"), regex(r"-?\d{1,9}")
+_ATOMIC_FUNCTION = regex(r"_Z\d+atomic[A-Za-z]+(?:_block|_system)?PV?([a-z])")
 _BYTES = {"t": 2, "i": 4, "j": 4, "f": 4, "l": 8, "m": 8, "x": 8, "y": 8, "d": 8}
 """The sizes of types by their letters in a mangled name."""
-_ATOMIC_CALL = re.compile(r"\batomic\w*\s*\(\s*\(*\s*&[\w.>\[\]()\s-]*$")
-_ADDRESS = re.compile(r"(?<!&)&[\w.>\[\]()\s-]*$")
-_TYPE = re.compile(r"(?<![\w.])(?!(?:return|else|do|throw|case|goto)\b)[A-Za-z_]\w*\s+$")
-_NO_CODE = re.compile(r'"(?:[^"\\]|\\.)*"|//.*|/\*.*?(?:\*/|$)')
+_ATOMIC_CALL = regex(r"\batomic\w*\s*\(\s*\(*\s*&[\w.>\[\]()\s-]*$")
+_ADDRESS = regex(r"(?<!&)&[\w.>\[\]()\s-]*$")
+_TYPE = regex(r"(?<![\w.])(?!(?:return|else|do|throw|case|goto)\b)[A-Za-z_]\w*\s+$")
+_NO_CODE = regex(r'"(?:[^"\\]|\\.)*"|//.*|/\*.*?(?:\*/|$)')
 _ATOMIC, _STORE = 16, 64  # in the flag of a check, as in a report
 _MOST_ADDED = 16
 """What an address is followed through at most."""

@@ -6,12 +6,11 @@ instruction. What the simulator does not execute is refused with the feature tha
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from math import prod
 
-from grader import dataclass
+from grader import dataclass, regex
 from grader.simulator.decode.operands import OperandError, Operands
 from grader.simulator.ptx.constants import integer
 from grader.simulator.ptx.model import TYPE_BYTES, Instruction
@@ -38,7 +37,7 @@ _FEATURES = (
 )
 PERMUTATIONS = ("b32", "f4e", "b4e", "rc8", "ecl", "ecr", "rc16")
 """The modes of prmt as operation.h has them; the first one, which has no name, by its type."""
-_SPECIAL_REGISTER = re.compile(r"%(?:pm\d|current_graph|envreg|aggr_smem)")
+_SPECIAL_REGISTER = regex(r"%(?:pm\d|current_graph|envreg|aggr_smem)")
 
 
 def with_feature(refused: str) -> str:
@@ -55,7 +54,7 @@ def with_feature(refused: str) -> str:
     return refused
 
 
-_CALLS = re.compile(
+_CALLS = regex(
     r"\b((?:tex|surf)[123CGRiSO]\w*|\w+_matrix_sync|(?:bmma|mma)_sync|cp_(?:reduce_)?async_bulk\w*"
     r"|memcpy_async|atomic(?:CAS|Exch)\w*)"
     r"\s*(?:<[^()]*>)?\s*\("

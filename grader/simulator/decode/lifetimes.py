@@ -11,10 +11,9 @@ A register counts where it is the variable's before its block begins: the value 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from grader import dataclass
+from grader import dataclass, regex
 from grader.simulator.decode.dataflow import sources, targets
 from grader.simulator.decode.instructions import Insn
 from grader.simulator.decode.memory import LOCAL, base_of
@@ -23,7 +22,7 @@ from grader.simulator.ptx.debug_info import BlockVariable, LocalVariables
 from grader.simulator.ptx.flow import successors_of
 from grader.simulator.ptx.model import Function
 
-_PLACE = re.compile(r"(?:\[%SPL?\b\+?|, %SPL?, )(\d{0,9})")
+_PLACE = regex(r"(?:\[%SPL?\b\+?|, %SPL?, )(\d{0,9})")
 _SHARED_ADDRESS = 1
 """In the flag of a store's shadow: all lanes have one address."""
 _MOST_BYTES = 1 << 10

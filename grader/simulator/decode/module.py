@@ -71,7 +71,7 @@ from grader.simulator.ptx.model import Function, Instruction, Location, Module, 
 from grader.simulator.ptx.source_map import is_copy, with_source_lines
 
 
-@dataclass(slots=True)
+@dataclass
 class Decoded:
     """A decoded function.
 
@@ -94,7 +94,7 @@ class Decoded:
     numbered: Numbered
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(eq=False)
 class Image:
     """A decoded kernel with all functions that it may call.
 

@@ -10,11 +10,10 @@ of an earlier round has another number than the present one.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field, replace
 
-from grader import dataclass
+from grader import dataclass, regex
 from grader.simulator.decode.indexing import Indexing, Statics, indexings
 from grader.simulator.decode.instructions import Insn
 from grader.simulator.decode.lifetimes import BEGINS, ENDS, LIVES, Life, Marks, without_value
@@ -28,7 +27,7 @@ from grader.simulator.decode.temporaries import temporaries
 from grader.simulator.ptx.debug_info import InnerArray, LocalVariable, LocalVariables
 from grader.simulator.ptx.model import TYPE_BYTES, Function, Instruction, Module
 
-_NUMBER = re.compile(r"\d{1,9}")
+_NUMBER = regex(r"\d{1,9}")
 _MOST_VARIABLES, _VARIABLE_SHIFT = 63, 42
 """Numbers of variables, and where an address has them: see core/machine/launch.h."""
 

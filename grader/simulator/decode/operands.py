@@ -16,7 +16,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from grader import dataclass
+from grader import dataclass, regex
 from grader.simulator.ptx.constants import float_bits, integer
 from grader.simulator.ptx.model import TYPE_BYTES, Function, PtxError
 
@@ -64,8 +64,8 @@ LAUNCH_SPECIAL = frozenset(
 }
 """Special registers with one value for the whole launch."""
 
-_INTEGER = re.compile(r"[-+]?(?:0[xX][0-9a-fA-F]+|0[bB][01]+|\d+)U?$")
-_SYMBOL = re.compile(r"([$%A-Za-z_][$%\w@]*)\s*(?:([+-])\s*(\d+))?$")
+_INTEGER = regex(r"[-+]?(?:0[xX][0-9a-fA-F]+|0[bB][01]+|\d+)U?$")
+_SYMBOL = regex(r"([$%A-Za-z_][$%\w@]*)\s*(?:([+-])\s*(\d+))?$")
 
 
 class OperandError(Exception):

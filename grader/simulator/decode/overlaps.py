@@ -6,15 +6,14 @@ its code and by its line, which calls `memcpy`; the copy of a large struct has t
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
-from grader import dataclass
+from grader import dataclass, regex
 from grader.simulator.decode.dataflow import targets
 from grader.simulator.ptx.model import Function, Instruction
 
-_CALL = re.compile(r"(?<!\w)memcpy\s*\(")
+_CALL = regex(r"(?<!\w)memcpy\s*\(")
 _MOST_LETTERS = 1000
 _NEAR = 8
 """Instructions behind the load of a byte that are searched for the rest of its loop."""

@@ -6,19 +6,19 @@ local variable for each, copies the parameter to it first, and uses that.
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from grader import regex
 from grader.simulator.decode.operands import address_or_none
 from grader.simulator.ptx.model import Function, Instruction, Location, Variable
 
 COPY = "_local"
 """How the names of the local copies end."""
 
-_NAME = re.compile(r"[$%A-Za-z_][$%\w@]*")
-_PARAMETERS = re.compile(r"\.callprototype\s*(?:\(([^)]*)\))?\s*_\s*(?:\(([^)]*)\))?")
+_NAME = regex(r"[$%A-Za-z_][$%\w@]*")
+_PARAMETERS = regex(r"\.callprototype\s*(?:\(([^)]*)\))?\s*_\s*(?:\(([^)]*)\))?")
 _VARIADIC, _VARIADIC_ALIGN, _UNSIZED = "%VAParam", 8, "[]"
 """How PTX names the parameter that is `...`, its alignment in bytes, and its size in prototypes."""
 

@@ -11,13 +11,12 @@ An instruction that `_SOURCES` does not list may read and write all registers th
 
 from __future__ import annotations
 
-import re
 from collections import ChainMap, Counter
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from itertools import chain
 
-from grader import dataclass
+from grader import dataclass, regex
 from grader.simulator.decode.control_flow import BRANCH, Block
 from grader.simulator.decode.instructions import Insn
 from grader.simulator.decode.memory import STRONG_LOAD
@@ -27,10 +26,10 @@ from grader.simulator.ptx.model import Function
 _BANK = 3
 """The bits of a reference that name its bank."""
 
-_REGISTER = re.compile(r"%\w+")
+_REGISTER = regex(r"%\w+")
 _WRITES_NONE = ("st", "red")
 _SOURCES = tuple(
-    (re.compile(names), fields)
+    (regex(names), fields)
     for names, fields in (
         (r"mov_b(16|32|64)|cvta_\w+|neg_[sf]\d+|not_b\d+", "a"),
         (r"cvt_(s64_s32|u64_u32|u32_u64|f32_s32|f64_f32)|ld_word", "a"),

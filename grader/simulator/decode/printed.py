@@ -8,16 +8,15 @@ format must read what has their sizes and types: see core/machine/instructions/p
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 
-from grader import dataclass
+from grader import dataclass, regex
 from grader.simulator.decode.operands import address_or_none
 from grader.simulator.ptx.debug_info import LocalVariables
 from grader.simulator.ptx.model import FRAME, TYPE_BYTES, Function, Instruction
 
-_NAME = re.compile(r"[$%A-Za-z_][$%\w@]*")
-_NUMBER = re.compile(r"\d{1,9}")
+_NAME = regex(r"[$%A-Za-z_][$%\w@]*")
+_NUMBER = regex(r"\d{1,9}")
 _WORD, _LONG, _REAL = 1, 2, 3
 """An argument of 4 bytes, one of 8, and one that is certainly floating-point: see print.c."""
 _MOST_ARGUMENTS = 31

@@ -3,8 +3,7 @@
 `swap_loads` are the plain loads that begin a loop of compare-and-swaps.
 
 `confirmed_loads` are the reads of data that a sequence lock guards: between two looks at its
-number, which are compared. These are relaxed accesses between fences, and torn values are
-discarded.
+number, which are compared: relaxed accesses between fences; torn values are discarded.
 """
 
 from __future__ import annotations
@@ -15,6 +14,7 @@ from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Se
 from functools import cached_property
 from itertools import islice
 
+from grader import regex
 from grader.simulator.decode.dataflow import access_head, sources, targets
 from grader.simulator.decode.memory import is_strong, observes
 from grader.simulator.decode.operands import address_or_none
@@ -31,14 +31,14 @@ from grader.simulator.ptx.flow import predecessors_of, reached, successors_of
 from grader.simulator.ptx.model import STRONG_READS, TYPE_BYTES, Function, Instruction
 
 _WIDTHS = {2: "16|32|64", 4: "32|64", 8: "64"}
-_CALCULATES = re.compile(
+_CALCULATES = regex(
     "(add|sub|mul|mad|fma|div|rem|abs|neg|min|max|and|or|xor|not|shl|shr|shf|bfe|bfi|lop3|prmt|mov|cvt"
     "|cvta|setp|set|selp|slct|testp|copysign|sqrt|rsqrt|rcp|ex2|lg2|sin|cos|tanh|popc|clz|brev)[.]"
 )
-_PASSES = {n: re.compile(rf"mov[.]|cvt[.][us]({w})[.][us]({w})$") for n, w in _WIDTHS.items()}
+_PASSES = {n: regex(rf"mov[.]|cvt[.][us]({w})[.][us]({w})$") for n, w in _WIDTHS.items()}
 """What keeps a value of so many bytes."""
 _MOST_CALLEES = 64
-_ADDRESSES = re.compile("(add|sub|mul|mad|shl|cvt|and|or|ld)$")
+_ADDRESSES = regex("(add|sub|mul|mad|shl|cvt|and|or|ld)$")
 
 
 def swap_loads(f: Function, functions: Mapping[str, Function]) -> list[int]:

@@ -16,9 +16,9 @@ A load from shared or global memory reads what it loads, except for those of `Lo
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 
+from grader import regex
 from grader.simulator.decode.control_flow import MATRIX, SHUFFLES
 from grader.simulator.decode.crossings import Use, computed, holders, is_stored, stored_values
 from grader.simulator.decode.dataflow import (
@@ -48,7 +48,7 @@ from grader.simulator.ptx.constants import integer
 from grader.simulator.ptx.debug_info import LocalVariables
 from grader.simulator.ptx.model import TYPE_BYTES, Function, Instruction
 
-_REGISTER = re.compile(r"[$%A-Za-z_][$%\w@]*")
+_REGISTER = regex(r"[$%A-Za-z_][$%\w@]*")
 _GUARDED = frozenset(f"shadow_{n}" for n in ("load", "store", "stored", "take", "give", "bits"))
 _GUARDED |= frozenset(f"shadow_{n}" for n in ("pack", "unpack", "object", "index", "subscript"))
 _GUARDED |= {"shadow_overlap"}

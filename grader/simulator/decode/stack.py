@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache, reduce
 from math import prod
 from operator import or_
 
+from grader import regex
 from grader.compile.program import Subscript
 from grader.simulator.decode.dataflow import access_head, sources, targets
 from grader.simulator.decode.indexing import Statics
@@ -19,11 +19,11 @@ from grader.simulator.ptx.constants import integer
 from grader.simulator.ptx.debug_info import LocalVariable, LocalVariables
 from grader.simulator.ptx.model import FRAME, TYPE_BYTES, Function, Instruction, Module
 
-_NUMBER = re.compile(r"\d{1,9}")
-_SCALAR = re.compile(
+_NUMBER = regex(r"\d{1,9}")
+_SCALAR = regex(
     r"(?:(?:unsigned|signed|long|short|int|char|bool|float|double) ?)+|u?int\d+_t|size_t|.*\*"
 )
-_CONSTANT = re.compile(r"-?(?:0[xX][0-9a-fA-F]+|\d+)U?")
+_CONSTANT = regex(r"-?(?:0[xX][0-9a-fA-F]+|\d+)U?")
 _ALL_BITS, _MOST_STEPS = (1 << 64) - 1, 16
 ACCESSES = ("ld", "st", "atom", "red")
 _MAKES_ADDRESSES = frozenset(("add", "sub", "mul", "mad", "shl", "cvt", "and", "or", "mov", "cvta"))

@@ -9,6 +9,7 @@ import re
 from collections.abc import Container, Mapping, Sequence
 from functools import cached_property
 
+from grader import regex
 from grader.simulator.decode.async_copies import op_cp as op_cp
 from grader.simulator.decode.async_copies import op_mbarrier as op_mbarrier
 from grader.simulator.decode.dataflow import sources, targets
@@ -332,7 +333,7 @@ def has_fences(f: Function, functions: Mapping[str, Function]) -> bool:
     return any(i.op.startswith(("membar", "fence")) for body in bodies for i in body)
 
 
-_SWAP = re.compile(r"(_Z\d+)?atomicCAS|__\w*AtomicCAS")
+_SWAP = regex(r"(_Z\d+)?atomicCAS|__\w*AtomicCAS")
 """CUDA's functions that compare and swap; `-G` code calls them."""
 
 

@@ -12,10 +12,9 @@ calls, and addresses of loads and stores.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 
-from grader import dataclass
+from grader import dataclass, regex
 from grader.simulator.decode.dataflow import sources, targets
 from grader.simulator.decode.operands import address_or_none
 from grader.simulator.ptx.debug_info import CallSite, LocalVariables
@@ -23,8 +22,8 @@ from grader.simulator.ptx.flow import successors_of
 from grader.simulator.ptx.model import FRAME, Function, Instruction
 from grader.simulator.ptx.source_map import OWN
 
-_PLACE = re.compile(r"\[%SPL?\b\+?(\d{0,9})")
-_NUMBER = re.compile(r"\d{1,9}")
+_PLACE = regex(r"\[%SPL?\b\+?(\d{0,9})")
+_NUMBER = regex(r"\d{1,9}")
 
 
 @dataclass(frozen=True)

@@ -6,9 +6,9 @@ after the other.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
+from grader import regex
 from grader.simulator.decode.instructions import Insn, Known, NotSimulated, make_insn
 from grader.simulator.decode.memory import GLOBAL, base_of, elements, space_of
 from grader.simulator.decode.operands import LANES, WARP_SPECIAL, OperandError, Operands, vector
@@ -98,7 +98,7 @@ _D, _A, _B, _C, _ADDRESS = (k * _REGISTERS * _VECTOR for k in range(5))
 _WIDE_A, _WIDE_B, _WIDE_C = (k * _REGISTERS * _VECTOR for k in (1, 3, 4))
 """Where the matrices, of 64-bit registers too, and addresses lie in the scratch registers."""
 
-_SHAPE = re.compile(r"m(\d+)n(\d+)k(\d+)$")
+_SHAPE = regex(r"m(\d+)n(\d+)k(\d+)$")
 _MULTIPLICANDS = ("f16", "bf16", "tf32", "s8", "u8", "f64", "e4m3", "e5m2")
 _ELEMENT_BYTES = {
     **dict.fromkeys(("s8", "u8", "e4m3", "e5m2"), 1),
@@ -279,7 +279,7 @@ _GEOMETRIES = {"1d": 1, "2d": 2, "3d": 3, "a1d": 1 | 4, "a2d": 2 | 4}
 _WHOLE_COORDINATES, _WHOLE_RESULT = 8, 16
 _COMPONENTS, _OUTSIDE = "rgba", ("trap", "clamp", "zero")
 _EXTENTS = ("width", "height", "depth", "array_size")
-_IMAGE_OPERAND = re.compile(r"\[\s*([^\s,]+)\s*,\s*(\{[^}]*\}|[^\s,]+)\s*\]$")
+_IMAGE_OPERAND = regex(r"\[\s*([^\s,]+)\s*,\s*(\{[^}]*\}|[^\s,]+)\s*\]$")
 
 
 def _located(op: str, operand: str, geometry: str, o: Operands) -> tuple[list[Insn], int, int]:

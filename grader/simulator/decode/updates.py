@@ -13,11 +13,11 @@ one exception is a comparison by size with the very value that is written: a min
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Container, Iterable, Mapping
 from functools import cached_property
 
+from grader import regex
 from grader.simulator.decode.dataflow import access_head, is_sum, sources, targets
 from grader.simulator.decode.memory import (
     DATA_READ,
@@ -50,11 +50,11 @@ USED_SHIFT, SYNC_SHIFT = 8, 16
 """Where a role has what becomes Insn.used, and what the launch must know."""
 WRITES = (WRITE | MERGE | BEST) << USED_SHIFT
 
-_COMPUTES = re.compile("(add|sub|mul|mad|fma|div|rem|abs|neg|xor|not|shl|shr|lg2|ex2|sqrt)$")
-_KEEPS = re.compile("(mov|cvt|cvta|and|or|min|max|lop3|bfe|bfi|prmt|shf)$")
+_COMPUTES = regex("(add|sub|mul|mad|fma|div|rem|abs|neg|xor|not|shl|shr|lg2|ex2|sqrt)$")
+_KEEPS = regex("(mov|cvt|cvta|and|or|min|max|lop3|bfe|bfi|prmt|shf)$")
 """Operations that change nothing when they are repeated, as of `v | bit`."""
 _MOVES = ("mov", "cvta")
-_POINTERS = re.compile("(mov|add|sub|mad|selp|cvt|cvta)$")
+_POINTERS = regex("(mov|add|sub|mad|selp|cvt|cvta)$")
 
 
 def memory_roles(f: Function, functions: Mapping[str, Function]) -> dict[int, int]:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from grader import regex
 from grader.launch import Finding, OtherAccess, Severity
 from grader.simulator.core import bindings as c
 from grader.simulator.core.memory import GRID_REGISTERS
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from grader.compile.syntax import Tree
     from grader.simulator.diagnose.race_places import Trials
 
-_HIDDEN_RETURN = re.compile(r"^[ \t]*#[ \t]*define\b.*\breturn\b|\bexit\s*;", re.MULTILINE)
+_HIDDEN_RETURN = regex(r"^[ \t]*#[ \t]*define\b.*\breturn\b|\bexit\s*;", re.MULTILINE)
 """A return that the syntax tree does not show: in a macro, or in inline asm."""
 
 _LOOPS = ("for_statement", "while_statement", "do_statement")

@@ -9,11 +9,11 @@ that all loads of a scalar variable give the value in question.
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from functools import cached_property
 
+from grader import regex
 from grader.simulator.core import bindings as c
 from grader.simulator.core.memory import GRID_BARRIER
 from grader.simulator.decode.blocks import reachable, successors
@@ -42,8 +42,8 @@ from grader.simulator.ptx.model import Instruction, plain_name
 MOST_REPORTS = 64
 """So many reports of a run are related to each other, at most."""
 
-_NAME = re.compile(r"[$%A-Za-z_][$%\w@]*")
-_ARGUMENT = re.compile(r"_param_(\d+)\b")
+_NAME = regex(r"[$%A-Za-z_][$%\w@]*")
+_ARGUMENT = regex(r"_param_(\d+)\b")
 _BRANCHES = ("bra", "brx")
 _WRITING = ("st", "red", "atom", "cp", "mbarrier", "wmma", "sust")
 _UNSET = (c.UNINIT, c.UNDEFINED)
@@ -51,7 +51,7 @@ _AT_BARRIERS = (c.DIVERGENCE, c.DEADLOCK, c.EARLY_EXIT, c.WARP_STUCK)
 _ENDS = (c.TIMEOUT, c.LIMIT, c.STANDSTILL, c.ASSERTION)
 _ACCESSES = (c.INVALID, c.STACK, c.RACE, c.UNINIT)
 _SCALAR_BYTES = 8
-_OWN_TRAP = re.compile(r"trap|assert|abort|unreachable")
+_OWN_TRAP = regex(r"trap|assert|abort|unreachable")
 
 Value = tuple[int, str, bool]
 """A register or parameter of a function, by number and name, and whether the function itself, or

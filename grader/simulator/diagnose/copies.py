@@ -6,10 +6,10 @@ core/watch/copies.c): the low bits are the reason, the others a number that belo
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from dataclasses import replace
 
+from grader import regex
 from grader.launch import Finding
 from grader.simulator.core import bindings as c
 from grader.simulator.diagnose.barrier_hints import barrier_advice
@@ -23,7 +23,7 @@ from grader.simulator.diagnose.races import (
     subject,
 )
 
-_COPY_CALL = re.compile(r"(\bcuda\s*::\s*)?\bmemcpy_async\s*[<(]")
+_COPY_CALL = regex(r"(\bcuda\s*::\s*)?\bmemcpy_async\s*[<(]")
 """A call of a library, with `cuda::` or of another namespace."""
 WHY_BITS = 3
 (

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from grader import regex
 from grader.compile.program import Parameter
 from grader.launch import Array, Dim3, Launch
 from grader.simulator.core import bindings as c
@@ -50,9 +51,9 @@ RECENT = 4
 """Images and sources that are remembered: two variants of the kernels of a lab that has two."""
 
 
-_TYPES = re.compile(r"(?:\w+\s*::\s*)*([A-Za-z_]\w*)")
+_TYPES = regex(r"(?:\w+\s*::\s*)*([A-Za-z_]\w*)")
 """The last word of each name in a type."""
-_PLAIN = re.compile(
+_PLAIN = regex(
     r"const|unsigned|signed|struct|class|enum|\w*half2?|__nv_bfloat16\d?|"
     r"(?:u?(?:char|short|int|long|longlong)|float|double)[1-4]"
 )

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
 
+from grader import regex
 from grader.launch import Finding
 from grader.simulator.core import bindings as c
 from grader.simulator.diagnose.races import Report
@@ -17,7 +18,7 @@ _LETTERS = {1: "`%d`, `%u` or `%c`", 2: "`%lld`, `%llu`, `%p` or `%s`", 3: "`%f`
 """By what an argument is: its name, and the conversions that read it."""
 _STORAGE = "TempStorage"
 """The memory that the threads of a call of CUB share."""
-_CALLED = re.compile(r"(?:\.|->|::)\s*(\w+)\s*(?:<[^;()<>]*>)?\s*\(|[()]")
+_CALLED = regex(r"(?:\.|->|::)\s*(\w+)\s*(?:<[^;()<>]*>)?\s*\(|[()]")
 MAX_CALL_TEXT = 400
 """The characters of a line that are searched for the function that it calls."""
 

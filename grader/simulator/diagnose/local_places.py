@@ -7,21 +7,21 @@ the function that is called with it, and no further.
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 
+from grader import regex
 from grader.simulator.decode.dataflow import targets
 from grader.simulator.decode.module import Image
 from grader.simulator.decode.stack import local_variables
 from grader.simulator.ptx.debug_info import LocalVariables
 from grader.simulator.ptx.model import FRAME, Instruction
 
-_FRAME = re.compile(r"\[?%SPL?(?:\+(\d{1,6}))?\]?$")
-_PARAMETER = re.compile(r"_param_(\d{1,3})\b")
-_NAME = re.compile(r"[A-Za-z_$%][\w$%]*")
-_ADDRESS = re.compile(r"\[([%\w]{1,40})(?:\+(\d{1,6}))?\]$")
+_FRAME = regex(r"\[?%SPL?(?:\+(\d{1,6}))?\]?$")
+_PARAMETER = regex(r"_param_(\d{1,3})\b")
+_NAME = regex(r"[A-Za-z_$%][\w$%]*")
+_ADDRESS = regex(r"\[([%\w]{1,40})(?:\+(\d{1,6}))?\]$")
 
 _COMPUTES = ("add.", "sub.", "mov.", "cvta.", "mad.")
 

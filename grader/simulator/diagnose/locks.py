@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from grader import dataclass
+from grader import dataclass, regex
 from grader.simulator.diagnose.consequences import Flow
 from grader.simulator.diagnose.places import LOOPS
 from grader.simulator.diagnose.races import ACROSS_BLOCKS, Report, subject
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 
 _MOST_LETTERS = 1000
 """Of a line, the letters that are searched."""
-_TAKES_LOCK = re.compile(
+_TAKES_LOCK = regex(
     r"\batomic(?P<swap>CAS\w*|Exch\w*)\s*\((?P<lock>[^,;]{1,80}),"
     r"(?:\s*\w+\s*,)?\s*(?:\d+u?|[A-Z_]+|true)\s*\)"
 )
 """An atomic swap that sets a constant, as of a lock."""
-_ENDLESS = re.compile(r"\(?\s*(?:true|1)?\s*\)?")
+_ENDLESS = regex(r"\(?\s*(?:true|1)?\s*\)?")
 
 
 @dataclass(frozen=True)

@@ -15,18 +15,16 @@ from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING, Literal
 
-from grader import dataclass
+from grader import dataclass, regex
 
 if TYPE_CHECKING:
     from grader.compile.syntax import Node, Tree
 
-_VARYING = re.compile(
+_VARYING = regex(
     r"\bthreadIdx\b|\batomic\w*|thread_rank|thread_index|laneid|activemask|\bfetch_\w+|\bclock\w*"
 )
 """What has another value in each thread."""
-_WAITS = re.compile(
-    r"\b(?:while|do)\b|\bfor\s*\(\s*;|\w*wait\w*\s*\(|__sync\w+|\bsync\s*\(|\bbar\."
-)
+_WAITS = regex(r"\b(?:while|do)\b|\bfor\s*\(\s*;|\w*wait\w*\s*\(|__sync\w+|\bsync\s*\(|\bbar\.")
 LOOPS = ("for_statement", "while_statement", "do_statement")
 _FUNCTIONS = ("function_definition", "lambda_expression")
 _MAX_CALLS = 4

@@ -5,10 +5,9 @@ Where threads signal each other, the texts say which side lacks its half of the 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 
-from grader import dataclass
+from grader import dataclass, regex
 from grader.launch import Finding, OtherAccess, Severity
 from grader.simulator.diagnose.barrier_hints import barrier_advice
 from grader.simulator.diagnose.places import Gap, access_word
@@ -202,12 +201,12 @@ def _not_ordered(r: Report, hazard: str) -> str:
 Pair = tuple[int, int]
 """The program counters of the accesses of a race, the earlier one second."""
 
-_LIBRARY = re.compile(
+_LIBRARY = regex(
     r"memory_order|[.>](?:load|store|exchange|compare_exchange_\w{4,6}|fetch_\w{2,3}|test_and_set|"
     r"clear|test|wait)\s*\("
 )
 """An operation of libcu++, which takes a memory order."""
-_LOOP = re.compile(r"\b(?:while|for|do)\b")
+_LOOP = regex(r"\b(?:while|for|do)\b")
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,7 @@ from dataclasses import replace
 from math import prod
 from typing import TYPE_CHECKING
 
+from grader import regex
 from grader.compile.program import Subscript
 from grader.simulator.core import bindings as c
 from grader.simulator.decode.module import Image
@@ -34,9 +35,9 @@ _CHOOSING = (
 _JUMPS = ("return_statement", "goto_statement", "break_statement", "continue_statement")
 _WRAPPERS = ("field_expression", "parenthesized_expression")
 _INDICES = ("threadIdx", "blockIdx", "blockDim", "gridDim")
-_CONSTANT = re.compile(r"\bconst(?:expr)?\b(?!.*\*)")
+_CONSTANT = regex(r"\bconst(?:expr)?\b(?!.*\*)")
 _MACRO = Target("", "", "", "", 0, 0)
-_REGISTERS = re.compile(r"[$%A-Za-z_][$%\w@]*")
+_REGISTERS = regex(r"[$%A-Za-z_][$%\w@]*")
 _ADDRESS_ARITHMETIC = frozenset(("mov", "cvta", "cvt", "add", "sub", "mad", "shl", "mul", "or"))
 MAX_NAME = 60
 """Letters of an expression in a message."""

@@ -12,6 +12,7 @@ from collections.abc import Collection, Sequence
 from math import prod
 from typing import TYPE_CHECKING
 
+from grader import regex
 from grader.launch import Dim3
 from grader.simulator.core import bindings as c
 from grader.simulator.diagnose.calls import Calls
@@ -52,9 +53,9 @@ _ATOMICS = {
     "min(": "atomicMin",
 }
 """By what a line has, the atomic that does the same."""
-_HALVES = re.compile(r"half|bfloat16")
+_HALVES = regex(r"half|bfloat16")
 """Of a type of 16 bits that atomicAdd takes."""
-_MEMBER = re.compile(r"(?:\.|->)\s*([A-Za-z_]\w*)\s*(?:(?:[-+*/%|&^]|<<|>>)?=(?!=)|\+\+|--)")
+_MEMBER = regex(r"(?:\.|->)\s*([A-Za-z_]\w*)\s*(?:(?:[-+*/%|&^]|<<|>>)?=(?!=)|\+\+|--)")
 """A member that a line writes."""
 
 

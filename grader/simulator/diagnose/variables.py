@@ -16,7 +16,7 @@ from itertools import islice
 from math import prod
 from typing import TYPE_CHECKING
 
-from grader import dataclass
+from grader import dataclass, regex
 from grader.faults import LabFault
 from grader.labs.expressions import MAX_LENGTH, evaluate_expression
 
@@ -50,11 +50,11 @@ _SCOPES = (
 )  # fmt: skip
 _CONST = ("const", "constexpr")
 _DROPPED = ("register", "volatile")
-_NOT_LOCAL = re.compile(
+_NOT_LOCAL = regex(
     r"\b(?:alignas|extern|static|constexpr|typename|struct|class|union|enum|thread_local|__\w+__)\b"
 )
-_DEFINITION = re.compile(r"(\w+)\s+(\S.*)")
-_WORD = re.compile(r"[A-Za-z_]\w*")
+_DEFINITION = regex(r"(\w+)\s+(\S.*)")
+_WORD = regex(r"[A-Za-z_]\w*")
 _MAX_DEPTH = 16
 """Constants within constants, and nodes between a declaration and its block, that are followed."""
 _MAX_TOKENS = 256

@@ -10,11 +10,10 @@ what the caller does before and after it. That is for an analysis of the caller,
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import replace
 
-from grader import dataclass
+from grader import dataclass, regex
 from grader.simulator.ptx.model import Function, Instruction
 
 MOST_COPIES = 64
@@ -27,7 +26,7 @@ MOST_INLINED = 2000
 MOST_BEFORE = 32
 """Among so many instructions before a call are those that store its arguments."""
 
-_NAME = re.compile(r"[%$A-Za-z_][\w$@%]*")
+_NAME = regex(r"[%$A-Za-z_][\w$@%]*")
 _OTHER = ("call", "bar", "barrier", "brx", "exit", "trap", "membar", "fence")
 
 _MARK = "$call"

@@ -15,11 +15,11 @@ from collections.abc import Callable, Mapping
 from functools import lru_cache
 from types import MappingProxyType
 
-from grader import dataclass
+from grader import dataclass, regex
 
 WARP_SIZE = 32
 _BITS = 1 << 64
-_TOKEN = re.compile(
+_TOKEN = regex(
     r"\s*(?:(?P<exact>0[fF][0-9a-fA-F]{8}\b|0[dD][0-9a-fA-F]{16}\b)"
     r"|(?P<float>(?:\d+\.\d*|\.\d+)(?:[eE][+-]?\d+)?|\d+[eE][+-]?\d+)(?![\w.])"
     r"|(?P<integer>0[xX][0-9a-fA-F]+U?|0[bB][01]+U?|0[0-7]*U?|[1-9]\d*U?)(?![\w.])"
@@ -34,7 +34,7 @@ class NotConstant(ValueError):
     """The text is not a constant expression."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Constant:
     """The value of a constant expression; an integer lies in the range of its type."""
 

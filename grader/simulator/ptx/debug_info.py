@@ -8,12 +8,11 @@ the labels around its code, and its file and line. What is not understood has no
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from math import prod
 
-from grader import dataclass
+from grader import dataclass, regex
 from grader.simulator.ptx.debug_entries import (
     ARRAY,
     MEMBER,
@@ -38,7 +37,7 @@ from grader.simulator.ptx.debug_types import (
 
 _LOCATION, _SIZE, _ORIGIN, _LINE = 0x02, 0x0B, 0x31, 0x3B
 _BITS_BEHIND, _BITS = 0x0C, 0x0D
-_DISCRIMINATOR = re.compile(r"_\d$|__\d+_$")
+_DISCRIMINATOR = regex(r"_\d$|__\d+_$")
 """What a mangled name ends with that another one of the function has before it."""
 _INLINED, _LOW, _HIGH, _CALL_FILE, _CALL_LINE = 0x1D, 0x11, 0x12, 0x58, 0x59
 PADDING = "padding behind "

@@ -9,7 +9,7 @@ from dataclasses import field
 
 import numpy as np
 
-from grader import dataclass
+from grader import dataclass, regex
 from grader.compile.program import Subscript
 
 
@@ -120,7 +120,7 @@ class Variable:
     element: int = 0
 
 
-@dataclass(slots=True)
+@dataclass
 class Function:
     """A kernel (`entry`) or device function; `labels` map to indices of `body`."""
 
@@ -140,7 +140,7 @@ class Function:
     library: bool = False
 
 
-@dataclass(slots=True)
+@dataclass
 class Module:
     """A parsed PTX module.
 
@@ -159,7 +159,7 @@ class Module:
     source: str = ""
 
 
-_NUMBERS = re.compile(r"[0-9,]*+")
+_NUMBERS = regex(r"[0-9,]*+")
 _SIZES = {".b8": 1, ".b16": 2, ".b32": 4, ".b64": 8}
 _BYTE_LINE, _JOIN = "\n.b8 ", "|"
 
@@ -251,7 +251,7 @@ TYPE_BYTES = {
 }
 
 
-_LENGTH = re.compile(r"\d{1,9}")
+_LENGTH = regex(r"\d{1,9}")
 """A length in a mangled name. A student's own name may have thousands of digits, which Python
 refuses to read as one number."""
 

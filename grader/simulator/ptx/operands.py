@@ -14,32 +14,33 @@ from collections.abc import Iterator
 from functools import lru_cache
 from math import prod
 
+from grader import regex
 from grader.simulator.ptx.constants import NotConstant, bits_of, evaluate, float_bits
 from grader.simulator.ptx.model import TYPE_BYTES, PtxError, Variable
 
-_COMMENT = re.compile(r'//[^\n]*|/\*.*?(?:\*/|\Z)|("[^"\n]*")', re.S)
+_COMMENT = regex(r'//[^\n]*|/\*.*?(?:\*/|\Z)|("[^"\n]*")', re.S)
 _SECTION = "\n\t.section"
-_ASSEMBLY = re.compile(r"// (begin|end) inline asm\b")
-_BAR = re.compile(r"(?<![\w$%.])bar\.(?!warp\b)")
-_OPERAND = re.compile(r"\s*+(\{[^}]*\}|\[[^\]]*\]|\([^)]*\)|[^,{}\[\]()]+)\s*(?:,|$)")
-_PLAIN = re.compile(
+_ASSEMBLY = regex(r"// (begin|end) inline asm\b")
+_BAR = regex(r"(?<![\w$%.])bar\.(?!warp\b)")
+_OPERAND = regex(r"\s*+(\{[^}]*\}|\[[^\]]*\]|\([^)]*\)|[^,{}\[\]()]+)\s*(?:,|$)")
+_PLAIN = regex(
     r"!?\s*[$%A-Za-z_][$%\w]*(?:\s*\|\s*[$%A-Za-z_][$%\w]*)?|-?(?:0|[1-9]\d*)|0[xX][0-9a-fA-F]+"
     r"|0[fF][0-9a-fA-F]{8}|0[dD][0-9a-fA-F]{16}"
     r"|\[\s*[$%A-Za-z_][$%\w]*\s*(?:\+\s*-?(?:0|[1-9]\d*)\s*)?\]"
 )
 """What needs no change, which most operands are."""
 
-_ADDRESS = re.compile(r"\[\s*([$%A-Za-z_][$%\w.]*)\s*([+-])([^\[\],{}]+)\]", re.S)
-_SUM = re.compile(r"([$%A-Za-z_][$%\w]*)\s*([+-])(.+)", re.S)
-_ELEMENT = re.compile(r"([$%A-Za-z_][$%\w@]*)\s*\[([^\[\]]+)\]", re.S)
-_SPECIAL = re.compile(r"%(n?tid|n?ctaid|n?clusterid|cluster_n?ctaid)\s*\.\s*([xyzwrgba])")
-_COMPONENT = re.compile(r"([$%\w@]+)\s*\.\s*([xyzwrgba])\b")
+_ADDRESS = regex(r"\[\s*([$%A-Za-z_][$%\w.]*)\s*([+-])([^\[\],{}]+)\]", re.S)
+_SUM = regex(r"([$%A-Za-z_][$%\w]*)\s*([+-])(.+)", re.S)
+_ELEMENT = regex(r"([$%A-Za-z_][$%\w@]*)\s*\[([^\[\]]+)\]", re.S)
+_SPECIAL = regex(r"%(n?tid|n?ctaid|n?clusterid|cluster_n?ctaid)\s*\.\s*([xyzwrgba])")
+_COMPONENT = regex(r"([$%\w@]+)\s*\.\s*([xyzwrgba])\b")
 _BRACKETS = {"(": ")", "[": "]", "{": "}"}
 
 _AXES = {"x": "x", "y": "y", "z": "z", "w": "w", "r": "x", "g": "y", "b": "z", "a": "w"}
 """The elements of vectors by their names."""
 
-_SPECIAL_VECTOR = re.compile(r"%(?:n?tid|n?ctaid|n?clusterid|cluster_n?ctaid)")
+_SPECIAL_VECTOR = regex(r"%(?:n?tid|n?ctaid|n?clusterid|cluster_n?ctaid)")
 """The special registers that are vectors; their fourth element is 0."""
 
 
@@ -120,10 +121,10 @@ def folded(operand: str) -> str:
     return number_or(operand)
 
 
-VIDEO = re.compile(r"v(?:(?:add|sub|absdiff|min|max|set)[24]?|avrg[24]|shl|shr|mad)\.")
+VIDEO = regex(r"v(?:(?:add|sub|absdiff|min|max|set)[24]?|avrg[24]|shl|shr|mad)\.")
 """The opcodes of the video instructions."""
 
-_SELECTED = re.compile(r"(-?)\s*([$%\w]+)(?:\s*\.\s*([bh]\d+))?")
+_SELECTED = regex(r"(-?)\s*([$%\w]+)(?:\s*\.\s*([bh]\d+))?")
 
 
 def plain_operands(op: str, operands: tuple[str, ...]) -> tuple[str, tuple[str, ...]]:
@@ -244,7 +245,7 @@ MAX_VARIABLE = 1 << 30
 
 ALIGNMENTS = frozenset(1 << k for k in range(17))
 
-_VARIABLE = re.compile(
+_VARIABLE = regex(
     r"(?P<extern>\.extern\s*)?(?:\.(?:visible|weak|common)\s*)*\.(?P<space>global|const|shared|local|param)\s*"
     r"(?:\.attribute\([^)]*\)\s*)?(?:\.align\s+(?P<align>\d+)\s*)?(?:\.(?P<vector>v[248])\s*)?\.(?P<type>\w+)\b\s*"
     r"(?:\.ptr\b(?:\s*\.(?!align)\w+)?(?:\s*\.align\s+\d+)?\s+)?"
@@ -291,7 +292,7 @@ def _extent(text: str) -> int:
 
 
 Relocations = tuple[tuple[int, str, int], ...]
-_SYMBOL = re.compile(r"(?:generic\()?\s*([$%A-Za-z_][$\w]*)\)?\s*(?:\+\s*(\d+))?")
+_SYMBOL = regex(r"(?:generic\()?\s*([$%A-Za-z_][$\w]*)\)?\s*(?:\+\s*(\d+))?")
 
 
 def _initial(text: str, element: int) -> tuple[bytes, Relocations]:

@@ -10,7 +10,7 @@ import re
 from dataclasses import field, replace
 from functools import lru_cache
 
-from grader import dataclass
+from grader import dataclass, regex
 from grader.simulator.ptx.model import (
     TYPE_BYTES,
     Function,
@@ -32,53 +32,51 @@ from grader.simulator.ptx.operands import (
 )
 
 # No group of alternatives is repeated by `*+` here: Python 3.11.2 then misses a match.
-_TOP = re.compile(
+_TOP = regex(
     r"\s*+(?:(?P<section>\.section\b[^{]*\{)"
     r"|(?P<line>\.(?:version|target|address_size|file)\b[^\n]*)"
     r"|(?P<function>(?:\.(?:visible|weak|extern)\s*+)*\.(?:entry|func)\b)"
     r"|(?P<statement>[^;{}=]*+=\s*\{[^;]*+;|[^;{}]*+(?:\{[^;{}]*+\})?+[^;{}]*+;))"
 )
 
-_STATEMENT = re.compile(
+_STATEMENT = regex(
     r"\s*+(?:(?P<loc>\.loc\b[^\n;]*|\.file\b[^\n;]*(?=\n))"
     r"|(?P<label>[$%A-Za-z_][\w$]*)\s*:(?!:)"
     r"|(?P<text>\.[^;{}=]*+=\s*\{[^;]*+|(?!\{)(?:[^;{}]++|\{[^;{}]*+\})*+);"
     r"|(?P<brace>[{}]))"
 )
 
-_REG = re.compile(r"\.reg\s*(?:\.v([24])\s*)?\.(\w+)\b\s*(\S.*)$", re.S)
+_REG = regex(r"\.reg\s*(?:\.v([24])\s*)?\.(\w+)\b\s*(\S.*)$", re.S)
 
-_RANGE = re.compile(r"([$%\w]+)<(\d+)>")
+_RANGE = regex(r"([$%\w]+)<(\d+)>")
 
-_INSTRUCTION = re.compile(
-    r"(?:@\s*(!?)\s*([$%\w]+)\s+)?([a-z_][\w:]*(?:\s*+\.[\w:]+)*)\s*(.*)$", re.S
-)
+_INSTRUCTION = regex(r"(?:@\s*(!?)\s*([$%\w]+)\s+)?([a-z_][\w:]*(?:\s*+\.[\w:]+)*)\s*(.*)$", re.S)
 
 MAX_INLINED = 64
 """The most calls within calls that a location follows."""
 
-_LOC = re.compile(
+_LOC = regex(
     r"\.loc\s+(\d+)\s+(\d+)\s+(\d+)(?:.*?function_name\s+([$\w]+)(?:\s*\+\s*\d+)?"
     r"\s*,?\s*inlined_at\s+(\d+)\s+(\d+)\s+(\d+))?"
 )
 
-_USED = re.compile(r'\.pragma\s*"used_bytes_mask\s+(0[xX][0-9a-fA-F]+|\d+)"')
+_USED = regex(r'\.pragma\s*"used_bytes_mask\s+(0[xX][0-9a-fA-F]+|\d+)"')
 
-_FILE = re.compile(r'\.file\s+(\d+)\s+"([^"]*)"')
+_FILE = regex(r'\.file\s+(\d+)\s+"([^"]*)"')
 
-_HEAD = re.compile(
+_HEAD = regex(
     r"\s*+(?:\.(?:visible|weak|extern)\s*+)*\.(?P<kind>entry|func)\s*(?:\.noreturn\s*)?"
     r"(?:\((?P<results>[^()]*)\)\s*)?(?P<name>[$%\w]+)\s*(?:\((?P<parameters>[^()]*)\))?",
     re.S,
 )
 
-_NAME = re.compile(r"(?<![\w$%.])[$%A-Za-z_][$%\w]*")
+_NAME = regex(r"(?<![\w$%.])[$%A-Za-z_][$%\w]*")
 """A name, but no digits of a number, and no element of a vector."""
 
 _CACHED = ("ld", "st", "atom", "red")
-_INDEXED = re.compile(r"[\w$]\[")  # an element of an array, such as a[2]
+_INDEXED = regex(r"[\w$]\[")  # an element of an array, such as a[2]
 
-_LIMIT = re.compile(
+_LIMIT = regex(
     r"\.(maxntid|reqntid|minnctapersm|maxnreg|maxnctapersm|reqnctapercluster)\s+([\d,\s]+)"
 )
 
@@ -169,7 +167,7 @@ def _function(module: Module, text: str, at: int) -> int:
     return at
 
 
-@dataclass(slots=True)
+@dataclass
 class _Scope:
     """A block in braces.
 

@@ -18,18 +18,18 @@ each kind between two equal loads.
 from __future__ import annotations
 
 import math
-import re
 from bisect import bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import replace
 
+from grader import regex
 from grader.simulator.ptx.model import STRONG_READS, Function, Instruction, Module
 
 _PRODUCTS = {
     f"mul{ftz}.{kind}": (ftz, kind) for ftz, kind in (("", "f32"), (".ftz", "f32"), ("", "f64"))
 }
-_REGISTER = re.compile(r"%[\w$]+")
+_REGISTER = regex(r"%[\w$]+")
 _ENDS_BLOCK = ("bra", "brx", "ret", "exit", "trap", "call")
 _SPACES = ("global", "shared")
 _WRITES = frozenset(("st", "atom", "red", "cp", "stmatrix", "wmma"))

@@ -17,22 +17,23 @@ from dataclasses import replace
 from functools import cached_property
 from os.path import basename
 
+from grader import regex
 from grader.simulator.ptx.call_copies import with_a_copy_for_each_call
 from grader.simulator.ptx.debug_info import CallSite, call_sites
 from grader.simulator.ptx.model import Function, Instruction, Location, Module, function_name
 
-_INTRINSICS = re.compile(r"cuda_(?:fp|bf)\d|__nv_nvrtc|sm_\d|(?:device|math|vector)_functions")
+_INTRINSICS = regex(r"cuda_(?:fp|bf)\d|__nv_nvrtc|sm_\d|(?:device|math|vector)_functions")
 """Headers whose functions stand for instructions; they are not code of a library."""
 
-_PART = re.compile(
+_PART = regex(
     r"__cuda_atomic_(?:fetch_update|compare_exchange|load(?!I[st]))I"
     r"(?:(?P<byte>[abch])|[st])(?P<store>ZN(?:\w{0,60}\D)?19__cuda_atomic_store)?"
 )
 """The functions of libcu++ that access an object of 8 or 16 bits by the word around it, in their
 symbols, with the code of the object's type. A store is an update with a lambda of its own."""
-_WORD_OPERATION = re.compile(r"and\.b64$|(ld|atom\.cas)\.(relaxed|acq|release)[\w.]+\.b32$")
+_WORD_OPERATION = regex(r"and\.b64$|(ld|atom\.cas)\.(relaxed|acq|release)[\w.]+\.b32$")
 _ALIGNED = ("-4", "-2")
-_STRING = re.compile(r"^(\S+):((?:\s*\.b8 [\d,]+\s*$)+)", re.MULTILINE)
+_STRING = regex(r"^(\S+):((?:\s*\.b8 [\d,]+\s*$)+)", re.MULTILINE)
 
 MAX_CALL_DEPTH = 50
 MAX_COPIES = 2048

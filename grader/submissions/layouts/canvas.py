@@ -10,16 +10,17 @@ import re
 from collections.abc import Mapping
 from dataclasses import replace
 
+from grader import regex
 from grader.submissions.gather import LayoutResult, choose_submission
 from grader.submissions.listing import ListedFile, Listing
 
 RANK = 3
 OF_A_SITE = True
 
-_NAME = re.compile(
+_NAME = regex(
     r"(?P<name>[^_]+)_(?P<late>LATE_)?(?P<user>\d+)_(?P<submission>\d+)_(?P<file>.+)", re.DOTALL
 )
-_RESUBMITTED = re.compile(r"-\d+(?=\.[^.]*$)")
+_RESUBMITTED = regex(r"-\d+(?=\.[^.]*$)")
 
 
 def fits(listing: Listing) -> bool:

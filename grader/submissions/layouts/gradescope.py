@@ -6,13 +6,13 @@ earlier result and can be large: only the lines about the submitters and the tim
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
 import yaml
 
+from grader import regex
 from grader.faults import LabFault
 from grader.submissions.files import printable_name
 from grader.submissions.gather import (
@@ -28,8 +28,8 @@ OF_A_SITE = True
 METADATA = "submission_metadata.yml"
 MAX_BYTES = 512 << 20
 
-_SUBMISSION = re.compile(r"(\w+):\s*$")
-_KEY = re.compile(r"  (:\w+):")
+_SUBMISSION = regex(r"(\w+):\s*$")
+_KEY = regex(r"  (:\w+):")
 _WANTED = (":submitters", ":created_at")
 
 

@@ -9,13 +9,14 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
+from grader import regex
 from grader.submissions.gather import LayoutResult, choose_submission
 from grader.submissions.listing import ListedFile, Listing
 
 RANK = 2
 OF_A_SITE = True
 
-_NAME = re.compile(
+_NAME = regex(
     r"(?P<name>.+)_(?P<participant>\d+)_assignsubmission_(?P<plugin>file|onlinetext)_?(?P<file>.*)",
     re.DOTALL,
 )
