@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -196,7 +197,8 @@ class OrderRuns:
         timed: whether the kernel reads clocks.
         harmless: whether lost updates have no effect.
         others: the runs in other orders so far.
-        differ: how runs were made in which outputs differ, and which arguments these are.
+        differ: the orders in which outputs differ, and which arguments these are.
+        kept: by argument, an output of the optimized variant that differs from the usual one.
     """
 
     timed = harmless = False
@@ -207,7 +209,8 @@ class OrderRuns:
         self.usual, self.steps, self.most = usual, steps, most
         self.launch, self.names, self.runs = launch, names, runs
         self.others: list[Raw] = []
-        self.differ: list[tuple[How, frozenset[int]]] = []
+        self.differ: list[tuple[int, frozenset[int]]] = []
+        self.kept: dict[int, NDArray[Any]] = {}
         self.left = most_steps(steps)
 
     def order(self, schedule: int) -> tuple[Raw, tuple[Finding, ...], bool]:
@@ -225,12 +228,17 @@ class OrderRuns:
         ends |= SAMPLE_KINDS - BY_ACCESS if how.schedule in LONG_WAITS else frozenset[str]()
         return tuple(f for f in found if f.kind not in ends)
 
-    def note(self, raw: Raw, how: How) -> None:
-        """Keep how a run was made if an output differs in it, and did so in few runs before."""
+    def note(self, raw: Raw, schedule: int) -> None:
+        """Keep the order of a run if an output differs in it, and did so in few runs before."""
         outputs = different_outputs(self.usual, raw, self.launch) if raw.ended else {}
         known = [index for _, differ in self.differ for index in differ]
         if any(known.count(index) < MOST_DIFFERENT for index in outputs):
-            self.differ.append((how, frozenset(outputs)))
+            self.differ.append((schedule, frozenset(outputs)))
+
+    def keep(self, raw: Raw) -> None:
+        """Keep the outputs of a run of the optimized variant that differ."""
+        if raw.ended:
+            self.kept = different_outputs(self.usual, raw, self.launch) | self.kept
 
     def affords(self, runs: int) -> bool:
         """Whether so many runs can be made."""

@@ -69,7 +69,6 @@ from grader.simulator.schedules import (
     ORDERS,
     PATIENT,
     chosen_orders,
-    different_outputs,
     found_in_order,
     order_findings,
     reads_clocks,
@@ -137,7 +136,7 @@ class OtherOrders(OrderRuns):
             raw, found, may_be_old = self.order(schedule)
             findings = merge_findings(findings, found)
             self.others.append(raw)
-            self.note(raw, How(schedule))
+            self.note(raw, schedule)
             old += [schedule] if may_be_old else []
         for schedule in LONG_WAITS if asked and self.timed else ():
             if self.affords(1):
@@ -177,12 +176,10 @@ class OtherOrders(OrderRuns):
 
         The orders run the variant that finds most: here the optimized one, which the GPU runs.
         """
-        found: dict[int, NDArray[Any]] = {}
-        for how, differ in self.differ:
-            raw = self.run(how).raw if differ - found.keys() and self.affords(1) else None
-            if raw and raw.ended:
-                found = different_outputs(self.usual, raw, self.launch) | found
-        return found
+        for schedule, differ in self.differ:
+            if differ - self.kept.keys() and self.affords(1):
+                self.keep(self.run(How(schedule)).raw)
+        return self.kept
 
     def _with_old_values(
         self, loads: frozenset[int], schedules: Sequence[int]
@@ -246,7 +243,7 @@ class OtherOrders(OrderRuns):
             found = interruption(run.raw, machine.image)
             if run.errors and not (found and found.of_list):
                 return found_in_order(run.raw, run.found)
-            self.note(run.raw, paused)
+            self.keep(run.raw)
             # A pause takes time, so that outputs may differ where clocks are read.
             what = consequence(run, [] if self.timed else [[self.usual]], self.launch, self.names)
             if not (found and what):
@@ -265,7 +262,7 @@ class OtherOrders(OrderRuns):
             if run.errors:
                 return found_in_order(run.raw, run.found)
             self.paused.append(run.raw)
-            self.note(run.raw, how)
+            self.keep(run.raw)
         return ()
 
     def _late(self, machine: Machine, traces: Traces, wanted: Sequence[int]) -> tuple[Finding, ...]:

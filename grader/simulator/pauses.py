@@ -175,21 +175,26 @@ def _writes_after_reads(trace: Sequence[Access]) -> Iterator[int]:
 def contended(traces: Traces) -> list[int]:
     """The accesses of places that several threads access and one changes.
 
-    None where there is one such place alone: all threads see the same values of it.
+    Where there is one such place alone, all threads see the same values of it: then only those that
+    their threads come to after another look at it.
     """
     found: dict[int, set[Place]] = {}
+    again = set[int]()
     for trace in traces:
         users: dict[Place, set[Thread]] = {}
+        looks: dict[tuple[Thread, Place], int] = {}
         places: dict[int, set[Place]] = {}
         changed = set[Place]()
         for a in trace:
             users.setdefault(a.place, set()).add(a.thread)
             places.setdefault(a.pc, set()).add(a.place)
             changed |= {a.place} if a.changes else set()
+            again |= {a.pc} if looks.get((a.thread, a.place), a.pc) != a.pc else set()
+            looks |= {(a.thread, a.place): a.pc} if a.reads else {}
         for pc, where in places.items():
             found.setdefault(pc, set()).update(p for p in where & changed if len(users[p]) > 1)
     several = len(set().union(*found.values())) > 1
-    return sorted(pc for pc, where in found.items() if where and several)
+    return sorted(pc for pc, where in found.items() if where and (several or pc in again))
 
 
 def some_of(pcs: Sequence[int], image: Image, most: int) -> list[int]:

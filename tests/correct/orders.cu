@@ -1,4 +1,5 @@
 // Blocks and warps run in any order: code that relies on the usual one, and right twins.
+#include <cuda/atomic>
 
 typedef unsigned long long u64;
 
@@ -152,4 +153,258 @@ extern "C" __global__ void compacted(const int *x, int *ends, int *y) {
 extern "C" __global__ void first_to_find(const int *x, int *found, int *y) {
   int i = blockIdx.x * 32 + threadIdx.x;
   if (x[i] == 7 && atomicCAS(&found[0], -1, i) == -1) { atomicAdd(&found[1], 1); *y = 1; }
+}
+
+// A place is looked at twice, and another thread changes it between: what was tested is not what is used.
+// kernel tested_then_taken grid 2 block 1 orders wrong
+// inout slot int32 = np.array([3]) -> np.array([-1])
+// inout sum int32 = np.zeros(1) -> np.array([3])
+extern "C" __global__ void tested_then_taken(int *slot, int *sum) {
+    volatile int *s = slot;
+    if (*s != -1) {
+        int v = *s;
+        if (atomicCAS(slot, v, -1) == v) atomicAdd(sum, v);
+    }
+}
+
+// kernel taken_as_tested grid 2 block 1
+// inout slot int32 = np.array([3]) -> np.array([-1])
+// inout sum int32 = np.zeros(1) -> np.array([3])
+extern "C" __global__ void taken_as_tested(int *slot, int *sum) {
+    volatile int *s = slot;
+    int v = *s;
+    if (v != -1 && atomicCAS(slot, v, -1) == v) atomicAdd(sum, v);
+}
+
+// A key that another thread inserts between the two looks is passed by, and comes a second time.
+// kernel inserts_again grid 2 block 64 orders wrong
+// in key int32 = rng.integers(0, 20, 128)
+// inout table int32 = np.full(64, -1) -> _
+// inout distinct int32 = np.zeros(1) -> np.array([len(set(key.tolist()))])
+extern "C" __global__ void inserts_again(const int *key, int *table, int *distinct) {
+    volatile int *t = table;
+    int k = key[blockIdx.x * blockDim.x + threadIdx.x];
+    for (int h = k * 7 % 64;; h = (h + 1) % 64) {
+        if (t[h] == k) return;
+        if (t[h] == -1) {
+            int old = atomicCAS(&table[h], -1, k);
+            if (old == -1) atomicAdd(distinct, 1);
+            if (old == -1 || old == k) return;
+        }
+    }
+}
+
+// kernel inserts_once grid 2 block 64
+// in key int32 = rng.integers(0, 20, 128)
+// inout table int32 = np.full(64, -1) -> _
+// inout distinct int32 = np.zeros(1) -> np.array([len(set(key.tolist()))])
+extern "C" __global__ void inserts_once(const int *key, int *table, int *distinct) {
+    volatile int *t = table;
+    int k = key[blockIdx.x * blockDim.x + threadIdx.x];
+    for (int h = k * 7 % 64;; h = (h + 1) % 64) {
+        int now = t[h];
+        if (now == -1) {
+            now = atomicCAS(&table[h], -1, k);
+            if (now == -1) atomicAdd(distinct, 1);
+        }
+        if (now == -1 || now == k) return;
+    }
+}
+
+// kernel index_of_the_second_look grid 2 block 1
+// inout slot int32 = np.array([3]) -> _
+// inout hist int32 = np.zeros(8) -> _
+extern "C" __global__ void index_of_the_second_look(int *slot, int *hist) {
+    if (blockIdx.x) atomicExch(slot, -1000000);
+    else if (atomicAdd(slot, 0) >= 0) atomicAdd(&hist[atomicAdd(slot, 0)], 1);  // <- invalid-access
+}
+
+// kernel index_of_the_only_look grid 2 block 1
+// inout slot int32 = np.array([3]) -> _
+// inout hist int32 = np.zeros(8) -> _
+extern "C" __global__ void index_of_the_only_look(int *slot, int *hist) {
+    if (blockIdx.x) { atomicExch(slot, -1000000); return; }
+    int k = atomicAdd(slot, 0);
+    if (k >= 0) atomicAdd(&hist[k], 1);
+}
+
+// A reader announces itself, and a writer waits for readers before it reuses what they may read: wrong where the reader
+// knows before what it will read.
+// kernel known_before_announced grid 2 block 1 orders wrong
+// inout current int32 = np.zeros(1) -> np.ones(1)
+// inout readers int32 = np.zeros(1) -> np.zeros(1)
+// inout data int32 = np.array([7, 9]) -> np.array([-1, 9])
+// out out int32 = np.array([7])
+extern "C" __global__ void known_before_announced(int *current, int *readers, int *data, int *out) {
+    cuda::atomic_ref<int, cuda::thread_scope_device> c(*current), n(*readers);
+    if (blockIdx.x == 0) {
+        int k = c.load();
+        n.fetch_add(1);
+        out[0] = cuda::atomic_ref<int, cuda::thread_scope_device>(data[k]).load(cuda::memory_order_relaxed) > 0 ? 7 : -5;
+        n.fetch_sub(1);
+    } else {
+        c.store(1);
+        while (n.load() != 0) {}
+        cuda::atomic_ref<int, cuda::thread_scope_device>(data[0]).store(-1, cuda::memory_order_relaxed);
+    }
+}
+
+// kernel plain_data_known_before_announced grid 2 block 1
+// inout current int32 = np.zeros(1) -> np.ones(1)
+// inout readers int32 = np.zeros(1) -> np.zeros(1)
+// inout data int32 = np.array([7, 9]) -> np.array([-1, 9])
+// out out int32 = np.array([7])
+extern "C" __global__ void plain_data_known_before_announced(int *current, int *readers, int *data, int *out) {
+    cuda::atomic_ref<int, cuda::thread_scope_device> c(*current), n(*readers);
+    if (blockIdx.x == 0) {
+        int k = c.load();
+        n.fetch_add(1);
+        out[0] = data[k] > 0 ? 7 : -5;  // <- race
+        n.fetch_sub(1);
+    } else {
+        c.store(1);
+        while (n.load() != 0) {}
+        data[0] = -1;
+    }
+}
+
+// kernel announced_before_known grid 2 block 1
+// inout current int32 = np.zeros(1) -> np.ones(1)
+// inout readers int32 = np.zeros(1) -> np.zeros(1)
+// inout data int32 = np.array([7, 9]) -> np.array([-1, 9])
+// out out int32 = np.array([7])
+extern "C" __global__ void announced_before_known(int *current, int *readers, int *data, int *out) {
+    cuda::atomic_ref<int, cuda::thread_scope_device> c(*current), n(*readers);
+    if (blockIdx.x == 0) {
+        n.fetch_add(1);
+        int k = c.load();
+        out[0] = data[k] > 0 ? 7 : -5;
+        n.fetch_sub(1);
+    } else {
+        c.store(1);
+        while (n.load() != 0) {}
+        data[0] = -1;
+    }
+}
+
+// kernel several_versions_known_before grid 4 block 1 orders wrong
+// inout current int32 = np.zeros(1) -> _
+// inout readers int32 = np.zeros(1) -> np.zeros(1)
+// inout data int32 = np.full(8, 5) -> _
+// out out int32 = np.ones(4)
+__device__ void reuse_versions(int *current, int *readers, int *data) {
+    for (int v = 1; v < 8; v++) {
+        data[v] = v;
+        __threadfence();
+        *(volatile int *)current = v;
+        __threadfence();
+        while (atomicAdd(readers, 0)) {}
+        __threadfence();
+        ((volatile int *)data)[v - 1] = -1;
+    }
+}
+extern "C" __global__ void several_versions_known_before(int *current, int *readers, int *data, int *out) {
+    int ok = 1;
+    if (blockIdx.x == 0) reuse_versions(current, readers, data);
+    else for (int k = 0; k < 4; k++) {
+        int v = *(volatile int *)current;
+        atomicAdd(readers, 1);
+        __threadfence();
+        if (((volatile int *)data)[v] < 0) ok = 0;
+        __threadfence();
+        atomicSub(readers, 1);
+    }
+    out[blockIdx.x] = ok;
+}
+
+// kernel several_versions_known_then grid 4 block 1
+// inout current int32 = np.zeros(1) -> _
+// inout readers int32 = np.zeros(1) -> np.zeros(1)
+// inout data int32 = np.full(8, 5) -> _
+// out out int32 = np.ones(4)
+extern "C" __global__ void several_versions_known_then(int *current, int *readers, int *data, int *out) {
+    int ok = 1;
+    if (blockIdx.x == 0) reuse_versions(current, readers, data);
+    else for (int k = 0; k < 4; k++) {
+        atomicAdd(readers, 1);
+        __threadfence();
+        int v = *(volatile int *)current;
+        __threadfence();
+        if (((volatile int *)data)[v] < 0) ok = 0;
+        __threadfence();
+        atomicSub(readers, 1);
+    }
+    out[blockIdx.x] = ok;
+}
+
+// The reader says which version it reads, and has to look again whether the writer saw that in time.
+// kernel announces_and_goes_on grid 4 block 1 orders wrong
+// inout current int32 = np.zeros(1) -> _
+// inout reads int32 = np.full(4, -1) -> np.full(4, -1)
+// inout data int32 = np.full(8, 5) -> _
+// out out int32 = np.ones(4)
+__device__ void reuse_unread(int *current, int *reads, int *data) {
+    for (int v = 1; v < 8; v++) {
+        atomicExch(current, v);
+        __threadfence();
+        for (int k = 1; k < 4; k++) while (atomicAdd(&reads[k], 0) == v - 1) {}
+        __threadfence();
+        atomicExch(&data[v - 1], -1);
+    }
+}
+extern "C" __global__ void announces_and_goes_on(int *current, int *reads, int *data, int *out) {
+    int b = blockIdx.x, ok = 1;
+    if (b == 0) reuse_unread(current, reads, data);
+    else for (int r = 0; r < 3; r++) {
+        int v = atomicAdd(current, 0);
+        atomicExch(&reads[b], v);
+        __threadfence();
+        if (atomicAdd(&data[v], 0) < 0) ok = 0;
+        __threadfence();
+        atomicExch(&reads[b], -1);
+    }
+    out[b] = ok;
+}
+
+// kernel announces_and_looks_again grid 4 block 1
+// inout current int32 = np.zeros(1) -> _
+// inout reads int32 = np.full(4, -1) -> np.full(4, -1)
+// inout data int32 = np.full(8, 5) -> _
+// out out int32 = np.ones(4)
+extern "C" __global__ void announces_and_looks_again(int *current, int *reads, int *data, int *out) {
+    int b = blockIdx.x, ok = 1;
+    if (b == 0) reuse_unread(current, reads, data);
+    else for (int r = 0; r < 3; r++) {
+        int v, now = atomicAdd(current, 0);
+        do {
+            v = now;
+            atomicExch(&reads[b], v);
+            __threadfence();
+        } while ((now = atomicAdd(current, 0)) != v);
+        if (atomicAdd(&data[v], 0) < 0) ok = 0;
+        __threadfence();
+        atomicExch(&reads[b], -1);
+    }
+    out[b] = ok;
+}
+
+// One place alone, whose second look is used.
+// kernel looks_again grid 4 block 1 orders wrong
+// inout s int32 = np.array([3]) -> _
+// out out int32 = np.ones(4)
+extern "C" __global__ void looks_again(int *s, int *out) {
+    int ok = 1;
+    if (blockIdx.x == 2) atomicExch(s, -1);
+    else if (*(volatile int *)s >= 0) ok = *(volatile int *)s >= 0;
+    out[blockIdx.x] = ok;
+}
+
+// kernel looks_once grid 4 block 1
+// inout s int32 = np.array([3]) -> _
+// out out int32 = np.ones(4)
+extern "C" __global__ void looks_once(int *s, int *out) {
+    int ok = 1;
+    if (blockIdx.x == 2) atomicExch(s, -1);
+    else if (int now = *(volatile int *)s; now >= 0) ok = now >= 0;
+    out[blockIdx.x] = ok;
 }

@@ -16,6 +16,11 @@ from grader.simulator.ptx.constants import integer
 from grader.simulator.ptx.model import TYPE_BYTES, Instruction
 from grader.simulator.ptx.operands import VIDEO
 
+_CHOOSING = frozenset(
+    ("selp", "slct", "and", "or", "xor", "not", "lop3", "bfe", "bfi", "prmt", "shl", "shr", "shf")
+)
+"""Instructions whose result may not depend on an operand, or on all its bits. So do `on_pairs`."""
+
 
 class NotSimulated(Exception):
     """An instruction or attribute that the simulator does not execute; the text names it."""
@@ -204,6 +209,17 @@ def on_pairs(op: str) -> bool:
     """Whether an instruction computes each half of a word from the same halves of its operands."""
     head, *parts = op.split(".")
     return head in _OF_HALVES and not _PAIRS.isdisjoint(parts)
+
+
+def may_ignore(i: Instruction, name: str) -> bool:
+    """Whether the result of an instruction may not depend on an operand.
+
+    It does on the predicate that chooses one of two constants that differ.
+    """
+    head, chosen = i.op.partition(".")[0], i.operands[1:]
+    if head == "selp" and chosen[-1] == name and not any(x.startswith("%") for x in chosen[:-1]):
+        return chosen[0] == chosen[1]
+    return head in _CHOOSING or on_pairs(i.op)
 
 
 def table_of(i: Instruction) -> int | None:

@@ -29,7 +29,7 @@ from grader.simulator.decode.blocks import reachable, successors
 from grader.simulator.decode.control_flow import BARRIER, ORDERS, WARPSYNC
 from grader.simulator.decode.dataflow import sources, targets
 from grader.simulator.decode.followed import copies_in_part, cuts_bytes, may_replace
-from grader.simulator.decode.instructions import on_pairs
+from grader.simulator.decode.instructions import may_ignore
 from grader.simulator.decode.module import Image
 from grader.simulator.decode.operands import vector
 from grader.simulator.diagnose.branching import behind_barrier, block_of
@@ -56,10 +56,6 @@ from grader.simulator.ptx.model import (
 )
 
 _LOADS = ("ld", "ldu", "tex", "tld4")
-_CHOOSING = frozenset(
-    ("selp", "slct", "and", "or", "xor", "not", "lop3", "bfe", "bfi", "prmt", "shl", "shr", "shf")
-)
-"""Instructions whose result may not depend on an operand, or on all its bits. So do `on_pairs`."""
 _USING = frozenset(("st", "atom", "red", "bra", "brx", "bar", "barrier"))
 """Instructions with an effect beyond their own registers.
 
@@ -172,7 +168,7 @@ class Confirmation:
                         continue
                     if guards or (head in _USING and not (head == "st" and copied)):
                         effects.add(user)
-                    elif head in _USING or head in _CHOOSING or on_pairs(i.op):
+                    elif head in _USING or may_ignore(i, name):
                         continue
                     elif user not in readers:
                         readers[user] = frozenset()
