@@ -12,9 +12,11 @@ import sys
 from _thread import RLock  # `threading` imports more
 from importlib import import_module
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 __version__ = "0.1.0"
+
+_T = TypeVar("_T")
 
 _NUMPY_DOCSTRINGS = ("numpy._core._add_newdocs", "numpy._core._add_newdocs_scalars")
 _NUMPY_TYPES = ("numpy._typing", "numpy.typing")
@@ -78,6 +80,32 @@ def _plan(cls: type) -> _Plan:
         number of attributes, and whether there is a `__post_init__`. Fields without an argument are
         among the factories alone.
     """
+    names, defaults, factories = _plain_fields(cls) or _all_fields(cls)
+    count, then = len({*names, *factories}), hasattr(cls, "__post_init__")
+    plan: _Plan = (names, frozenset(names), defaults, factories, count, then)
+    setattr(cls, _PLAN, plan)
+    return plan
+
+
+def _plain_fields(cls: type) -> tuple[tuple[str, ...], dict[str, Any], dict[str, Any]] | None:
+    """Return names, defaults and no factories; None where a class is not made of annotations alone.
+
+    Without the standard library's module, whose import takes 15 ms.
+    """
+    makers = [base for base in reversed(cls.__mro__) if _FIELDS in vars(base)]
+    if not all(isinstance(vars(base)[_FIELDS], _Fields) for base in makers):
+        return None
+    names: dict[str, None] = {}
+    defaults: dict[str, Any] = {}
+    for base in makers:
+        own = vars(base).get("__annotations__", {})
+        names |= dict.fromkeys(own)
+        defaults |= {name: vars(base)[name] for name in own if name in vars(base)}
+    return tuple(names), defaults, {}
+
+
+def _all_fields(cls: type) -> tuple[tuple[str, ...], dict[str, Any], dict[str, Any]]:
+    """Return the names of the arguments, the defaults and the factories."""
     import dataclasses
 
     fields = dataclasses.fields(cls)
@@ -85,10 +113,13 @@ def _plan(cls: type) -> _Plan:
     names = tuple(f.name for f in fields if f.init)
     defaults = {f.name: f.default for f in fields if f.init and f.default is not missing}
     factories = {f.name: f.default_factory for f in fields if f.default_factory is not missing}
-    count, then = len({*names, *factories}), hasattr(cls, "__post_init__")
-    plan: _Plan = (names, frozenset(names), defaults, factories, count, then)
-    setattr(cls, _PLAN, plan)
-    return plan
+    return names, defaults, factories
+
+
+def replace(instance: _T, /, **changes: Any) -> _T:
+    """Return a copy of an instance of a dataclass with some fields changed."""
+    names, *_ = vars(type(instance)).get(_PLAN) or _plan(type(instance))
+    return type(instance)(**{**{name: getattr(instance, name) for name in names}, **changes})
 
 
 def _initialize(self: Any, *values: Any, **named: Any) -> None:
@@ -122,11 +153,17 @@ def _compared(value: Any) -> tuple[Any, ...]:
     cls = type(value)
     names = cls.__dict__.get(_COMPARED)
     if names is None:
-        import dataclasses
-
-        names = tuple(f.name for f in dataclasses.fields(cls) if f.compare)
+        names = _compared_names(cls)
         setattr(cls, _COMPARED, names)
     return tuple(getattr(value, name) for name in names)
+
+
+def _compared_names(cls: type) -> tuple[str, ...]:
+    if plain := _plain_fields(cls):
+        return plain[0]
+    import dataclasses
+
+    return tuple(f.name for f in dataclasses.fields(cls) if f.compare)
 
 
 def _hash(self: Any) -> int:

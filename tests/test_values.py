@@ -11,6 +11,7 @@ import sys
 from collections.abc import Callable
 from dataclasses import field
 from functools import cached_property
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -186,3 +187,36 @@ def test_regular_expressions_of_all_modules_are_correct() -> None:
         [sys.executable, "-c", EVERY_MODULE], capture_output=True, text=True, check=True
     )
     assert int(done.stdout) > 100
+
+
+def test_copy_with_changes_is_that_of_the_standard_library() -> None:
+    made = SimpleNamespace(**classes(dataclass))
+    for value, changes in ((made.Solid(1, z=2), {"y": 5, "note": "a"}), (made.Handle(3), {})):
+        assert vars(grader.replace(value, **changes)) == vars(dataclasses.replace(value, **changes))
+    with pytest.raises(TypeError):
+        grader.replace(made.Handle(3), other=1)
+
+
+PLAIN = """
+import sys
+from grader import dataclass, replace
+@dataclass(frozen=True)
+class Point:
+    x: int
+    y: int = 2
+@dataclass(frozen=True)
+class Solid(Point):
+    z: int = 3
+solid = replace(Solid(1), y=7)
+print(sorted(vars(solid).items()), solid == Solid(1, 7), len({solid, Solid(1, 7)}), "dataclasses" in sys.modules)
+import dataclasses
+print([f.name for f in dataclasses.fields(Solid)], dataclasses.asdict(solid))
+"""
+
+
+def test_plain_dataclass_is_made_without_the_standard_library() -> None:
+    done = subprocess.run([sys.executable, "-c", PLAIN], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines() == [
+        "[('x', 1), ('y', 7), ('z', 3)] True 1 False",
+        "['x', 'y', 'z'] {'x': 1, 'y': 7, 'z': 3}",
+    ]

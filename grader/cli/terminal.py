@@ -7,14 +7,12 @@ from __future__ import annotations
 
 import io
 import os
-import shutil
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from enum import StrEnum
 from pathlib import Path
-from textwrap import wrap
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from grader.faults import Fault, LabFault, MachineFault
@@ -32,6 +30,8 @@ def width() -> int:
     """Return the columns of a report: 80, or the width of the terminal between 40 and 100."""
     if not sys.stdout.isatty():
         return PLAIN_WIDTH
+    import shutil
+
     return max(40, min(shutil.get_terminal_size((PLAIN_WIDTH, 24)).columns, 100))
 
 
@@ -162,6 +162,8 @@ def show_fault(fault: Fault, quiet: bool = False) -> None:
 def _wrapped(line: str) -> list[str]:
     """Wrap one line to 80 columns, without breaking paths or words."""
     indent = "  " if line.startswith(" ") else "    "
+    from textwrap import wrap
+
     return wrap(
         line, PLAIN_WIDTH, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
     ) or [line]

@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import importlib.util
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -224,7 +223,8 @@ def bubblewrap_programs() -> Iterator[str]:
 
     The second is looked for when it is asked for: most machines need the first only.
     """
-    system = shutil.which("bwrap")
+    paths = (os.path.join(folder, "bwrap") for folder in os.get_exec_path())
+    system = next((p for p in paths if os.path.isfile(p) and os.access(p, os.X_OK)), None)
     if system:
         yield system
     from importlib import metadata

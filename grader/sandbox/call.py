@@ -14,11 +14,11 @@ import subprocess
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from contextvars import ContextVar
-from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
+from grader import replace
 from grader.faults import Fault, MachineFault, system_fault
 from grader.sandbox.bubblewrap import (
     Sandbox,

@@ -9,7 +9,6 @@ systemd or the container delegates that; elsewhere only the resource limits appl
 from __future__ import annotations
 
 import os
-import subprocess
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -107,6 +106,8 @@ def _check_enterable(parent: Path) -> Path | str:
 
     A user who may create a group is not always allowed to move a process into it.
     """
+    import subprocess
+
     try:
         with control_group(parent, 1 << 30, 16) as created:
             done = subprocess.run(

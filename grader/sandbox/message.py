@@ -22,7 +22,6 @@ import mmap
 import os
 import signal
 from collections.abc import Mapping, Sequence
-from dataclasses import field, fields
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, cast
 
@@ -201,7 +200,7 @@ class Reply:
     """What a step returned: a JSON value, and arrays that the caller owns."""
 
     value: Any
-    arrays: Mapping[str, NDArray[Any]] = field(default_factory=dict)
+    arrays: Mapping[str, NDArray[Any]]
 
 
 @dataclass(frozen=True)
@@ -382,6 +381,8 @@ def _fault(description: Mapping[str, Any]) -> Fault:
 
 
 def _finding(row: Any) -> Finding:
+    from dataclasses import fields
+
     from grader.launch import Finding, OtherAccess  # needs NumPy
 
     try:

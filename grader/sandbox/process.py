@@ -11,12 +11,11 @@ import subprocess
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from grader import dataclass
+from grader import dataclass, replace
 from grader.faults import MachineFault
 from grader.sandbox.bubblewrap import Sandbox, python_folders
 from grader.sandbox.cgroup import ControlGroup, control_group, parent_group

@@ -9,9 +9,7 @@ users, and the processes and files that the child leaves are found by its user i
 from __future__ import annotations
 
 import os
-import shutil
 import socket
-import subprocess
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
@@ -98,6 +96,8 @@ def remove_leftovers(uid: int) -> None:
     if _has_process(uid):
         # kill(-1) reaches all of them at once; in a scan one could fork meanwhile.
         killer = [os.path.realpath(sys.executable), "-I", "-S", "-c", _KILL_OWN_PROCESSES, str(uid)]
+        import subprocess
+
         subprocess.run(killer, check=False, stdin=subprocess.DEVNULL, capture_output=True)
     for folder in dict.fromkeys((*_WRITABLE_FOLDERS, tempfile.gettempdir())):
         with suppress(FileNotFoundError), os.scandir(folder) as entries:
@@ -119,6 +119,8 @@ def _remove(entry: os.DirEntry[str], uid: int) -> None:
         if entry.stat(follow_symlinks=False).st_uid != uid:
             return
         if entry.is_dir(follow_symlinks=False):
+            import shutil
+
             shutil.rmtree(entry.path)
         else:
             os.unlink(entry.path)
