@@ -4,11 +4,15 @@ The optimizer may store a value where the program has none: of a struct with an 
 stores the whole word. So the `-G` code says which members of what was stored were never set. The
 bytes between members have no value either, and mean nothing: the debug sections have the type that
 a parameter points to.
+
+A launch runs again with other values where it has none: what changes no output is no error.
 """
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -16,12 +20,33 @@ from numpy.typing import NDArray
 
 from grader.compile.program import Kernel
 from grader.launch import Array, Launch
-from grader.simulator.core.run import Raw
+from grader.simulator.core import bindings as c
+from grader.simulator.core.run import Limits, Machine, Raw
+from grader.simulator.decode.memory import SHARED
 from grader.simulator.decode.module import Image
 from grader.simulator.decode.stack import local_variables
+from grader.simulator.diagnose.branching import behind_barrier
+from grader.simulator.diagnose.races import COMPUTED, NO_EFFECT, PASSED_BY
 
 Unset = Mapping[int, NDArray[np.bool_]]
 """By argument: the bytes of members that were never set."""
+
+MOST_TRACED = 1 << 18
+"""The accesses that are recorded to see whether a thread passed a barrier by."""
+
+GARBAGE = (0x6EA96EA9, 0xF156F156, 1)
+"""What runs give lanes for undefined values, one run each.
+
+The first is large and positive, the second large and negative, as f16, bf16, f32, f64 and integers:
+no sum absorbs them, and no minimum or maximum both. The third is the least of unsigned integers.
+Sums of 32 of them, or products with 0, are no NaN in f32, so that a factor of 0 masks them.
+"""
+
+UNSET_VALUES = (*GARBAGE, 0)
+"""What runs give undefined bits: 0, too, which flags and counts are compared with."""
+
+UNSET_STEPS, UNSET_SHARE = 1 << 14, 4
+"""The steps of such a run: so many, and so often those of the run that it is like."""
 
 
 def unset_members(raw: Raw, image: Image, kernel: Kernel | None) -> Unset:
@@ -68,3 +93,81 @@ def left_behind(
                 holes = holes | np.all(unset[b.argument].reshape(-1, item), axis=1)
         unwritten[b.argument] = holes.reshape(array.shape)
     return outputs, unwritten
+
+
+def run_confirmed(machine: Machine, launch: Launch, limits: Limits, *, count: bool) -> Raw:
+    """Run a launch, without the reports of missing lanes whose value changes nothing.
+
+    A reduction may read past the lanes that take part, where no lane uses the result. Reports of
+    what has no value have NO_EFFECT where its value changes nothing.
+    """
+    begun = time.thread_time()
+    raw = _run_with_passers(machine, launch, limits, count=count)
+    if not raw.ended or not raw.reports.size:
+        return raw
+    missing = raw.reports["kind"] == c.LANE_MISSING
+    if missing.any():
+        runs = (replace(limits, garbage=value) for value in GARBAGE)
+        if not all(_is_same(raw, machine.run(launch, x, count=False)) for x in runs):
+            return raw
+        raw = replace(raw, reports=raw.reports[~missing])
+    unset = np.isin(raw.reports["kind"], (c.UNDEFINED, c.UNINIT))
+    if not unset.any() or not _may_be_unused(raw, launch):
+        return raw
+    most = min(limits.steps, UNSET_STEPS + UNSET_SHARE * raw.steps)
+    for value in UNSET_VALUES:
+        left = limits.seconds - (time.thread_time() - begun)
+        if left <= 0:
+            return raw
+        own = replace(limits, unset=value, steps=most, seconds=left)
+        other = machine.run(launch, own, count=False)
+        if not (_is_same(raw, other) and _may_be_unused(other, launch)):
+            return raw
+    reports = raw.reports.copy()
+    reports["flags"][unset] |= NO_EFFECT
+    return replace(raw, reports=reports)
+
+
+def _is_same(raw: Raw, other: Raw) -> bool:
+    """Whether another run ended, left the same memory and printed the same."""
+    return (
+        other.ended
+        and raw.printed == other.printed
+        and all(
+            np.array_equal(a.data, b.data) for a, b in zip(raw.buffers, other.buffers, strict=True)
+        )
+    )
+
+
+def _may_be_unused(raw: Raw, launch: Launch) -> bool:
+    """Whether all that is wrong are uses of what has no value, which runs can give other values.
+
+    In a library's arithmetic they cannot, nor in global memory, which other launches may read.
+    """
+    own = raw.reports[raw.reports["kind"] != c.OLD_VALUE]
+    given = (own["kind"] == c.UNDEFINED) & (own["flags"] & COMPUTED == 0)
+    given |= (own["kind"] == c.UNINIT) & (own["space"] == SHARED)
+    return bool(given.all()) and any(isinstance(x, Array) and x.read_back for x in launch.args)
+
+
+def _run_with_passers(machine: Machine, launch: Launch, limits: Limits, *, count: bool) -> Raw:
+    """Run a launch; reports of early exits have PASSED_BY where the thread did not return.
+
+    A block that lanes reach from the barrier, without a jump back, is for threads that did not
+    return before. Where more lanes executed it than the barrier, a second run records whether the
+    thread that left is among them.
+    """
+    raw = machine.run(launch, limits, count)
+    exits = [k for k, r in enumerate(raw.reports) if r["kind"] == c.EARLY_EXIT]
+    behind = {k: behind_barrier(machine.image, raw, int(raw.reports[k]["pc"])) for k in exits}
+    if not raw.ended or not any(known.executed for known in behind.values()):
+        return raw
+    seen = machine.run(launch, replace(limits, trace=MOST_TRACED), count=False).accesses
+    assert seen is not None
+    reports = raw.reports.copy()
+    for k in exits:
+        r = reports[k]
+        own = seen[(seen["block"] == r["block"]) & (seen["thread"] == r["thread"])]
+        passed = behind[k].by_all or not behind[k].executed.isdisjoint(own["pc"].tolist())
+        r["flags"] |= PASSED_BY * passed
+    return replace(raw, reports=reports)

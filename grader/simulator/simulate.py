@@ -37,14 +37,14 @@ from grader.simulator.core.run import Limits, Machine, Raw
 from grader.simulator.counters import access_table, counted_values, launch_counters, line_counters
 from grader.simulator.diagnose.aborts import unread_ptx
 from grader.simulator.diagnose.barriers import BARRIER_KINDS
-from grader.simulator.diagnose.confirmation import run_confirmed, synchronizations
+from grader.simulator.diagnose.confirmation import synchronizations
 from grader.simulator.diagnose.findings import Explainer
 from grader.simulator.diagnose.merging import merge_findings, unconfirmed, with_calls_of
 from grader.simulator.exchange import pack_traces, too_large, too_much_static, unpack_program
 from grader.simulator.missing_orders import OrderTrials
 from grader.simulator.order_runs import How, OneRun, Runs
 from grader.simulator.other_orders import OtherOrders
-from grader.simulator.outputs import Unset, left_behind, unset_members
+from grader.simulator.outputs import Unset, left_behind, run_confirmed, unset_members
 from grader.simulator.ptx.model import PtxError
 from grader.simulator.schedules import (
     most_of_one,

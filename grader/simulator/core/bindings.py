@@ -229,7 +229,7 @@ class CLaunch(ctypes.Structure):
         ("limited", c_void_p),
         ("lone", c_void_p),
         *((n, c_uint64) for n in ("constant_bytes", "param_bytes", "step_limit", "block_count")),
-        *((n, c_uint64) for n in ("trace_room", "traced")),
+        *((n, c_uint64) for n in ("trace_room", "traced", "unset")),
         ("time_limit", c_double),
         *((n, c_uint32) for n in ("insns", "blocks", "functions", "buffers", "images", "entry")),
         ("grid", c_uint32 * 3),

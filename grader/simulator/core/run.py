@@ -52,6 +52,7 @@ class Limits:
         seconds: processor time of each thread in the launch.
         threads: threads of the CPU.
         garbage: what lanes that provide no value give others instead; 0: what their registers have.
+        unset: what undefined bits that are used, or left in memory, have; None: what is there.
         schedule: the number of an order of blocks and warps; 0 is the usual one.
         trace: accesses to record.
         only_stores: whether to record only stores to global memory.
@@ -88,6 +89,7 @@ class Limits:
     seconds: float = 20.0
     threads: int = 1
     garbage: int = 0
+    unset: int | None = None
     schedule: int = 0
     trace: int = 0
     only_stores: bool = False
@@ -238,7 +240,7 @@ class Machine:
 
     def proof_of(self, launch: Launch, limits: Limits, count: bool) -> ProofArrays | None:
         """The code with which a launch runs by proof; None where it runs as usual."""
-        if not limits.proof or limits.blocks or limits.garbage:
+        if not limits.proof or limits.blocks or limits.garbage or limits.unset is not None:
             return None
         worth = prod(launch.grid) * prod(launch.block) >= LEAST_PROVEN
         if not worth or prod(launch.grid) <= REPRESENTATIVES or self.proof is None:
@@ -353,6 +355,7 @@ def _set_terms(n: c.CLaunch, launch: Launch, limits: Limits) -> None:
     n.grid[:], n.dim[:] = launch.grid, launch.block
     n.block_count = len(limits.blocks) or prod(launch.grid)
     n.threads, n.garbage, n.schedule = limits.threads, limits.garbage, limits.schedule
+    n.unset = 0 if limits.unset is None else limits.unset | 1 << 32
     n.trace_room, n.trace_sync = limits.trace, limits.trace_sync
     n.stops_at_error, n.only_stores = limits.stop_at_error, limits.only_stores
     n.gives_old, n.only_strong = limits.gives_old, limits.only_strong

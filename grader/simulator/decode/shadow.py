@@ -236,7 +236,7 @@ class Shadows:
         for k in range(4, len(values), 3):
             parts = [self.scratch, *(self.at[v] for v in values[k : k + 3])]
             yield self.any(parts, size)
-        insn.a, insn.flag = self.scratch, 0
+        insn.a, insn.flag, insn.count = self.scratch, 0, 0
         if space == GENERIC:
             insn.c, insn.mode = self.address(i.operands[0])
         yield insn
@@ -248,8 +248,10 @@ class Shadows:
 
     def check(self, name: str, flag: int = 0, size: int = 0) -> Insn:
         """The check that a register is defined; with _IN_PART: a part of its first bytes."""
-        flag |= _OWN * (name in self.own)
-        return Insn("shadow_check", a=self.at[name], b=self.number[name], flag=flag, size=size)
+        insn = Insn("shadow_check", self.o.registers.at[name], self.at[name], self.number[name])
+        insn.flag, insn.size, insn.count = flag | _OWN * (name in self.own), size, 1
+        insn.width = self.o.registers.width[name]
+        return insn
 
     def defined(self, written: list[str]) -> list[Insn]:
         """The shadows of registers that an instruction defines in all its lanes."""

@@ -19,12 +19,9 @@ from bisect import bisect_left
 from collections import defaultdict
 from dataclasses import replace
 
-import numpy as np
-
-from grader.launch import Launch
 from grader.simulator.core import bindings as c
 from grader.simulator.core.memory import RESERVED_BYTES
-from grader.simulator.core.run import Limits, Machine, Raw
+from grader.simulator.core.run import Raw
 from grader.simulator.decode.blocks import reachable, successors
 from grader.simulator.decode.control_flow import BARRIER, ORDERS, WARPSYNC
 from grader.simulator.decode.dataflow import sources, targets
@@ -32,14 +29,13 @@ from grader.simulator.decode.followed import copies_in_part, cuts_bytes, may_rep
 from grader.simulator.decode.instructions import may_ignore
 from grader.simulator.decode.module import Image
 from grader.simulator.decode.operands import vector
-from grader.simulator.diagnose.branching import behind_barrier, block_of
+from grader.simulator.diagnose.branching import block_of
 from grader.simulator.diagnose.races import (
     ATOMIC,
     IN_LIBRARY,
     MISALIGNED,
     OTHER_ATOMIC,
     OTHER_STORE,
-    PASSED_BY,
     SAME_VALUE,
     STORE,
     UNUSUAL,
@@ -67,9 +63,6 @@ _COMBINING = frozenset(("and", "or", "xor"))
 
 LAMBDA = "operator()"
 """The name of a lambda's function."""
-
-MOST_TRACED = 1 << 18
-"""The accesses that are recorded to see whether a thread passed a barrier by."""
 
 
 def synchronizations(image: Image, raw: Raw) -> tuple[int, int, int]:
@@ -266,56 +259,6 @@ def explained(values: Confirmation, reports: list[Report], r: Report) -> Report 
     if writers and all(values.reaches(r.pc, write) for write in writers):
         return replace(r, count=r.count + r.extra)
     return None if r.count == 0 or (races and r.target.space != "shared") else r
-
-
-GARBAGE = (0x6EA96EA9, 0xF156F156, 1)
-"""What runs give lanes for undefined values, one run each.
-
-The first is large and positive, the second large and negative, as f16, bf16, f32, f64 and integers:
-no sum absorbs them, and no minimum or maximum both. The third is the least of unsigned integers.
-Sums of 32 of them, or products with 0, are no NaN in f32, so that a factor of 0 masks them.
-"""
-
-
-def run_confirmed(machine: Machine, launch: Launch, limits: Limits, *, count: bool) -> Raw:
-    """Run a launch, without the reports of missing lanes whose value changes nothing.
-
-    A reduction may read past the lanes that take part, where no lane uses the result.
-    """
-    raw = _run_with_passers(machine, launch, limits, count=count)
-    if not raw.ended or not (raw.reports["kind"] == c.LANE_MISSING).any():
-        return raw
-    for garbage in GARBAGE:
-        other = machine.run(launch, replace(limits, garbage=garbage), count=False)
-        same = other.ended and all(
-            np.array_equal(a.data, b.data) for a, b in zip(raw.buffers, other.buffers, strict=True)
-        )
-        if not same or raw.printed != other.printed:
-            return raw
-    return replace(raw, reports=raw.reports[raw.reports["kind"] != c.LANE_MISSING])
-
-
-def _run_with_passers(machine: Machine, launch: Launch, limits: Limits, *, count: bool) -> Raw:
-    """Run a launch; reports of early exits have PASSED_BY where the thread did not return.
-
-    A block that lanes reach from the barrier, without a jump back, is for threads that did not
-    return before. Where more lanes executed it than the barrier, a second run records whether the
-    thread that left is among them.
-    """
-    raw = machine.run(launch, limits, count)
-    exits = [k for k, r in enumerate(raw.reports) if r["kind"] == c.EARLY_EXIT]
-    behind = {k: behind_barrier(machine.image, raw, int(raw.reports[k]["pc"])) for k in exits}
-    if not raw.ended or not any(known.executed for known in behind.values()):
-        return raw
-    seen = machine.run(launch, replace(limits, trace=MOST_TRACED), count=False).accesses
-    assert seen is not None
-    reports = raw.reports.copy()
-    for k in exits:
-        r = reports[k]
-        own = seen[(seen["block"] == r["block"]) & (seen["thread"] == r["thread"])]
-        passed = behind[k].by_all or not behind[k].executed.isdisjoint(own["pc"].tolist())
-        r["flags"] |= PASSED_BY * passed
-    return replace(raw, reports=reports)
 
 
 def _source_name(symbol: str) -> str:

@@ -126,6 +126,7 @@ def merge_findings(debug: tuple[Finding, ...], other: tuple[Finding, ...]) -> tu
     """
     misaligned = [f for f in other if _is_misaligned(f)]
     debug = reduce(_with_severity, misaligned, debug)
+    debug, other = _without_repeated(debug, other), _without_repeated(other, debug)
     known = {(f.kind, f.severity, f.variable) for f in debug}
     named = {(f.kind, f.line) for f in debug if f.variable}
     if any(f.severity == "error" for f in debug):
@@ -134,6 +135,19 @@ def merge_findings(debug: tuple[Finding, ...], other: tuple[Finding, ...]) -> tu
     kept = [f for f in new if f.variable or (f.kind, f.line) not in named]
     kept = [f for f in kept if f not in misaligned or _same_access(debug, f) is None]
     return debug + tuple(_after(debug, f) for f in kept)
+
+
+def _without_repeated(
+    findings: tuple[Finding, ...], others: tuple[Finding, ...]
+) -> tuple[Finding, ...]:
+    """The findings of a variant without warnings of reads that are errors in the other one."""
+    errors = {(f.kind, f.line) for f in others if f.severity == "error"}
+    return tuple(
+        f
+        for f in findings
+        if (f.kind, f.line) not in errors
+        or (f.kind, f.severity) != ("uninitialized-read", "warning")
+    )
 
 
 def _is_misaligned(f: Finding) -> bool:

@@ -6,6 +6,8 @@ the Finding has in its fields; each hint is a fix in the imperative.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from grader.launch import Finding, OtherAccess
 from grader.simulator.core import bindings as c
 from grader.simulator.diagnose.confirmation import LAMBDA
@@ -21,6 +23,7 @@ from grader.simulator.diagnose.races import (
     KNOWN_OUTSIDE,
     LATE,
     MISALIGNED,
+    NO_EFFECT,
     NOT_GLOBAL,
     ODD_SIZE,
     OF_BLOCK,
@@ -92,15 +95,25 @@ def _uninitialized(r: Report) -> Finding:
         hint += f" {t.size_hint}" if t.size_hint else ""
     else:
         hint = f"`{t.name}` starts uninitialized. Assign to it before you read it or add to it."
-    return Finding(
-        "uninitialized-read",
-        "error",
-        f"read of {t.space} `{t.element}`, which no thread has written",
-        space=t.space,
-        access="read",
-        variable=t.name,
-        hint=hint,
+    return _without_effect(
+        r,
+        Finding(
+            "uninitialized-read",
+            "error",
+            f"read of {t.space} `{t.element}`, which no thread has written",
+            space=t.space,
+            access="read",
+            variable=t.name,
+            hint=hint,
+        ),
     )
+
+
+def _without_effect(r: Report, f: Finding) -> Finding:
+    """The finding of an uninitialized read, a warning where no output depends on its value."""
+    if not r.has(NO_EFFECT):
+        return f
+    return replace(f, severity="warning", message=f"{f.message}; no output depends on its value")
 
 
 def old_value_finding(r: Report) -> Finding:
@@ -175,8 +188,17 @@ def undefined_finding(r: Report) -> Finding:
         hint = f"Use the members, not the bytes between them, or fill `{t.name}` with memset first."
     if t.space == "result":
         why, hint = _undefined_result(t.element, own=bool(t.extent))
-    return Finding(
-        "uninitialized-read", "error", why, space="local", access="read", variable=t.name, hint=hint
+    return _without_effect(
+        r,
+        Finding(
+            "uninitialized-read",
+            "error",
+            why,
+            space="local",
+            access="read",
+            variable=t.name,
+            hint=hint,
+        ),
     )
 
 

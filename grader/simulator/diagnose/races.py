@@ -45,6 +45,10 @@ LATE = PASSED_BY
 """Of an old value: the access may be late, behind the other one of its thread. See late.py."""
 RESTORED = PASSED_BY
 """Of a lost update: a compare-and-swap found the value that its thread had read. See pauses.py."""
+COMPUTED = SAME_VALUE
+"""Of an undefined value: a library computes with it, and no run gives it another value."""
+NO_EFFECT = PASSED_BY
+"""Of an uninitialized read: no output depends on its value. See outputs.py."""
 ODD_SIZE, FAILED_SWAP, FOREIGN_SHARED, INNER_ARRAY = 1 << 23, 1 << 26, 1 << 27, 1 << 28
 NO_PROXY_FENCE, KNOWN_OUTSIDE, NOT_GLOBAL = 1 << 29, 1 << 25, 1 << 30
 UNUSUAL = SAME_VALUE | SAME_INSTRUCTION | WITHIN_WARP | ACROSS_BLOCKS

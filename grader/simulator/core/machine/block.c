@@ -9,6 +9,7 @@
 #include <time.h>
 #include "machine/control.h"
 #include "machine/events.h"
+#include "machine/memory.h"
 #include "machine/proof.h"
 
 #define SLICE (1u << 18)
@@ -169,6 +170,7 @@ void start_cta(Cta *c, u64 number) {
   c->dozing = false;
   c->idle_from = c->looks = c->looks_outside = c->all.change = 0;
   memset(c->shared, 0xA5, n->shared_bytes);
+  for (u32 at = 0; n->unset && at < n->shared_bytes; at++) c->shared[at] = (u8)(given_value(n, at / 4) >> 8 * (at % 4));
   memset(c->arrived, 0, sizeof c->arrived);
   memset(c->late, 0, sizeof c->late);
   start_copies(c);

@@ -190,6 +190,7 @@ enum { SAME_VALUE = 1, SAME_INSTRUCTION = 2, WITHIN_WARP = 4, ACROSS_BLOCKS = 8,
        KNOWN_OUTSIDE = 1 << 25, /* of an access in a line with a subscript that the compiler knows to be outside */
        NOT_GLOBAL = 1 << 30, /* the address of a shared or local variable, by an instruction for global memory; an atomic of the latter */
        INNER_ARRAY = 1 << 28, /* an access that leaves a member or a row of a variable, perhaps on purpose */
+       COMPUTED = 1, /* of an undefined value that a library computes with: no run gives it another value */
        ODD_SIZE = 8388608, IN_LIBRARY = 16777216 }; /* of an asynchronous copy; 1 << 22 is diagnose/races.py's PASSED_BY */
 
 typedef struct {
@@ -257,6 +258,7 @@ typedef struct {
   const u8 *lone;               /* by basic block: those in which `lane_order` holds; NULL: all */
   u64 constant_bytes, param_bytes, step_limit, block_count;
   u64 trace_room, traced;
+  u64 unset;                    /* a value for undefined bits, and 1 << 32: see given_value; 0: what is there */
   f64 time_limit;
   u32 insns, blocks, functions, buffers, images, entry;
   u32 grid[3], dim[3];

@@ -13,6 +13,14 @@ static inline void set_register_lane(Warp *w, u32 ref, u32 width, u32 l, u64 x) 
   else DST(u64, ref)[l] = x;
 }
 
+/* In a run that gives undefined bits a value: the one at a place, a word twice. They differ, so that two of them are seldom
+ * equal, but for 0. */
+static inline u64 given_value(const Launch *n, u32 place) {
+  u32 x = (u32)n->unset;
+  x += x ? place & 63 : 0;
+  return (u64)x << 32 | x;
+}
+
 /* pointers.c: of values of 8 bytes in global memory. */
 void note_pointer(Warp *w, const u8 *place, u64 value);
 u64 pointer_here(const Warp *w, const u8 *place, u64 value);

@@ -436,12 +436,16 @@ bool in_library(const Warp *w, const Insn *i) {
   return false;
 }
 
+/* In the flag of ptx_shadow_compute where it reports a use: it gives the value to no register. */
+enum { COMPUTES = 16 };
+
 /* Of a use by an instruction that is not FROM_MEMORY: b: the number of the register; flag: as in ptx_shadow_check. */
 Report report_of(const Warp *w, const Insn *i, u32 from, u32 missing) {
   Report r = {.kind = UNDEFINED, .pc = i->pc, .buffer = i->b, .block = w->cta->number,
               .thread = thread_of(w, first_lane(missing)), .count = (u64)__builtin_popcount(missing)};
   if (in_place(from)) add_place(w, (from & ~(u32)(OF_LIBRARY | OF_ELEMENT)) - 1, &r);
   if ((in_place(from) || from & OF_LIBRARY || (!from && i->flag & 4)) && in_library(w, i)) r.flags = IN_LIBRARY;
+  if (i->flag & COMPUTES) r.flags |= COMPUTED;
   return r;
 }
 
@@ -457,7 +461,17 @@ static void report_use(Warp *w, const Insn *i, u32 from, u32 missing, bool alway
   if (!own || !(r.flags & IN_LIBRARY)) report(w->worker, r);
 }
 
-/* Before a use. a: the shadow; b: the number of the use; c: a store's address when mode; flag: 1 in library
+/* Gives the undefined bits of a register in some lanes the value of a run that shows whether it matters. */
+static void give_value(Warp *w, const Insn *i, u32 lanes) {
+  for (; lanes; lanes &= lanes - 1) {
+    u32 l = first_lane(lanes);
+    u64 x = given_value(w->launch, l + 5 * i->pc), have = have_of(w, i->a, l);
+    if (i->width) set_register_lane(w, i->d, i->width, l, (register_lane(w, i->d, i->width, l) & have) | (x & ~have));
+    else *DST(u32, i->d) = (*DST(u32, i->d) & ~(1u << l)) | (u32)(x & 1) << l;
+  }
+}
+
+/* Before a use. a: the shadow; d: its register, of `width` bytes, where count is 1; b: the number of the use; c: a store's address when mode; flag: 1 in library
  * code, 2 where `size` bytes are only copied, and may be defined in part, 4 where the register is a variable of
  * a library, 8 where it is an address. A store to the thread's own local memory is no use. */
 void ptx_shadow_check(Warp *w, const Insn *i) {
@@ -467,6 +481,7 @@ void ptx_shadow_check(Warp *w, const Insn *i) {
   for (u32 m = i->mode ? missing : 0; m; m &= m - 1)
     if (is_local(SRC(u64, i->c)[first_lane(m)])) missing &= ~(m & -m);
   if (!missing) return;
+  if (w->launch->unset && i->count) give_value(w, i, missing);
   *DST(u32, i->a) |= missing;
   report_use(w, i, from, missing, i->flag & 8);
 }
@@ -490,6 +505,7 @@ void ptx_shadow_compute(Warp *w, const Insn *i) {
     use.b = i->size;
     bool library = in_library(w, i), own = from & OF_LIBRARY || (!from && i->flag & 4);
     if (library ? !own && !(from & OF_ELEMENT) : !in_place(from)) {
+      use.flag |= COMPUTES;
       report_use(w, &use, from, missing, false);
       whole |= missing;
     } else if (!library || from & OF_ELEMENT) {

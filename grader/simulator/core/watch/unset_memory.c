@@ -355,6 +355,15 @@ void report_bits_left(Cta *c) {
   }
 }
 
+/* Stores, in the place of bits that have no value, that of a run which shows whether it matters. */
+static void store_value(const Warp *w, const Insn *i, u32 l, u8 *place, u64 have) {
+  u64 x = given_value(w->launch, l + 5 * i->pc);
+  for (u32 k = 0; k < i->size && k < sizeof x; k++) {
+    u8 known = (u8)(have >> BYTE * k);
+    place[k] = (u8)((place[k] & known) | ((u8)(x >> BYTE * k) & ~known));
+  }
+}
+
 /* After a store to shared or global memory: d: the shadow of what it stored; b: the number of its register; flag: 1 in
  * library code, 2 where a value is only copied, and may be defined in part, 4 where the register is a variable of a
  * library, 8 where the value has been checked. */
@@ -374,6 +383,7 @@ void ptx_shadow_stored(Warp *w, const Insn *i) {
     u32 offset, l = first_lane(left);
     if (!memory_at(w, i, l, &r, &offset)) { used &= ~(left & -left); continue; }
     u64 have = have_of(w, i->d, l);
+    if (w->launch->unset) store_value(w, i, l, r.data + offset, have);
     bool reports = library ? kept != 0 : !(i->flag & CHECKED);
     if (reports && lacking >> l & 1 && is_output(&r, offset, i->size, have, copies)) used |= 1u << l;
     bool whose = !(from & FROM_MEMORY) || nothing >> l & 1; /* else the read of the rest is the first use of it */

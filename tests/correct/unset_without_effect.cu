@@ -1,0 +1,251 @@
+// What has no value and is used, where no output depends on it: a warning. Where one does, an error.
+
+// kernel scan_up grid 1 block 32
+// finds uninitialized-read warning `v` is used before it has a value; no output depends on its value
+// in x int32 = np.arange(32)
+// value n int32 = 20
+// out y int32 = np.zeros(32)
+extern "C" __global__ void scan_up(const int *x, int n, int *y) {
+  int t = threadIdx.x;
+  int v;
+  if (t < n) v = x[t];
+  for (int d = 1; d < 32; d *= 2) {
+    int u = __shfl_up_sync(0xffffffff, v, d);
+    if (t >= d) v += u;  // <- uninitialized-read
+  }
+  if (t < n) y[t] = v;
+  else y[t] = -1;
+}
+
+// Wrong: from above come lanes that have no value.
+// kernel scan_down grid 1 block 32
+// finds uninitialized-read error `v` is used
+// in x int32 = np.arange(32)
+// value n int32 = 20
+// out y int32 = np.zeros(32)
+extern "C" __global__ void scan_down(const int *x, int n, int *y) {
+  int t = threadIdx.x;
+  int v;
+  if (t < n) v = x[t];
+  for (int d = 1; d < 32; d *= 2) {
+    int u = __shfl_down_sync(0xffffffff, v, d);
+    if (t + d < 32) v += u;  // <- uninitialized-read
+  }
+  if (t < n) y[t] = v;
+  else y[t] = -1;
+}
+
+// kernel scan_of_doubles grid 2 block 64
+// finds uninitialized-read warning no output depends on its value
+// in x float64 = np.ones(128)
+// value n int32 = 100
+// inout y float64 = np.zeros(128) -> _
+extern "C" __global__ void scan_of_doubles(const double *x, int n, double *y) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  double v;
+  if (i < n) v = x[i];
+  for (int d = 1; d < 32; d *= 2) {
+    double u = __shfl_up_sync(0xffffffff, v, d);
+    if (i % 32 >= d) v += u;  // <- uninitialized-read
+  }
+  if (i < n) y[i] = v;
+}
+
+// kernel scan_of_a_tile grid 1 block 64
+// finds uninitialized-read warning which no thread has written; no output depends on its value
+// in x float32 = np.arange(64)
+// value n int32 = 50
+// inout y float32 = np.zeros(64) -> _
+extern "C" __global__ void scan_of_a_tile(const float *x, int n, float *y) {
+  __shared__ float s[64];
+  int t = threadIdx.x;
+  if (t < n) s[t] = x[t];
+  __syncthreads();
+  for (int d = 1; d < 64; d *= 2) {
+    float a = t >= d ? s[t - d] : 0;
+    __syncthreads();
+    s[t] += a;  // <- uninitialized-read
+    __syncthreads();
+  }
+  if (t < n) y[t] = s[t];
+}
+
+// Wrong: the sum has all of the tile.
+// kernel sum_of_a_tile grid 1 block 64
+// finds uninitialized-read error which no thread has written
+// in x float32 = np.arange(64)
+// value n int32 = 50
+// out y float32 = np.zeros(1)
+extern "C" __global__ void sum_of_a_tile(const float *x, int n, float *y) {
+  __shared__ float s[64];
+  int t = threadIdx.x;
+  if (t < n) s[t] = x[t];
+  __syncthreads();
+  for (int d = 32; d > 0; d /= 2) {
+    if (t < d) s[t] += s[t + d];  // <- uninitialized-read
+    __syncthreads();
+  }
+  if (t == 0) *y = s[0];
+}
+
+// Wrong: the values above may be smaller.
+// kernel least_of_a_tile grid 1 block 64
+// finds uninitialized-read error which no thread has written
+// in x uint32 = np.arange(64) + 100
+// value n int32 = 50
+// out y uint32 = np.zeros(1)
+extern "C" __global__ void least_of_a_tile(const unsigned *x, int n, unsigned *y) {
+  __shared__ unsigned s[64];
+  int t = threadIdx.x;
+  if (t < n) s[t] = x[t];
+  __syncthreads();
+  for (int d = 32; d > 0; d /= 2) {
+    if (t < d) s[t] = min(s[t], s[t + d]);  // <- uninitialized-read
+    __syncthreads();
+  }
+  if (t == 0) *y = s[0];
+}
+
+// kernel stored_and_discarded grid 1 block 32
+// finds uninitialized-read warning `v` is used
+// out y int32 = np.zeros(32)
+extern "C" __global__ void stored_and_discarded(int *y) {
+  __shared__ int s[32];
+  int t = threadIdx.x, v;
+  if (t < 20) v = t;
+  s[t] = v;  // <- uninitialized-read
+  __syncthreads();
+  int a = s[31 - t] + 1;
+  y[t] = t >= 12 ? a : 0;
+}
+
+// kernel stored_and_kept grid 1 block 32
+// finds uninitialized-read error `v` is used
+// out y int32 = np.zeros(32)
+extern "C" __global__ void stored_and_kept(int *y) {
+  __shared__ int s[32];
+  int t = threadIdx.x, v;
+  if (t < 20) v = t;
+  s[t] = v;  // <- uninitialized-read
+  __syncthreads();
+  int a = s[31 - t] + 1;
+  y[t] = t >= 11 ? a : 0;
+}
+
+// kernel branch_and_discarded grid 1 block 32
+// finds uninitialized-read warning `v` is used
+// out y int32 = np.zeros(32)
+extern "C" __global__ void branch_and_discarded(int *y) {
+  int t = threadIdx.x, v, r;
+  if (t < 20) v = t;
+  if (v > 3) r = v * 2;  // <- uninitialized-read
+  else r = v * 3;
+  y[t] = t < 20 ? r : 0;
+}
+
+// kernel branch_and_kept grid 1 block 32
+// finds uninitialized-read error `v` is used
+// out y int32 = np.zeros(32)
+extern "C" __global__ void branch_and_kept(int *y) {
+  int t = threadIdx.x, v, r = 1;
+  if (t < 20) v = t;
+  if (v > 3) r = 2;  // <- uninitialized-read
+  y[t] = r;
+}
+
+// Wrong: no thread sets the flag, and any value of it but 0 does the same.
+// kernel flag_of_a_block grid 1 block 32
+// finds uninitialized-read error `found`
+// out y int32 = np.zeros(32)
+extern "C" __global__ void flag_of_a_block(int *y) {
+  __shared__ bool found;
+  int t = threadIdx.x;
+  if (t == 40) found = true;
+  __syncthreads();
+  y[t] = found ? 1 : 0;  // <- uninitialized-read
+}
+
+// Wrong: a value that few others are equal to.
+// kernel compared_with_zero grid 1 block 32
+// finds uninitialized-read error `v` is used
+// out y int32 = np.zeros(32)
+extern "C" __global__ void compared_with_zero(int *y) {
+  int t = threadIdx.x, v;
+  if (t < 20) v = t;
+  y[t] = v == 0;  // <- uninitialized-read
+}
+
+// Wrong: the value of an earlier round has ended.
+// kernel value_of_a_round grid 1 block 32
+// finds uninitialized-read error `v` is used
+// out y int32 = np.zeros(32)
+extern "C" __global__ void value_of_a_round(int *y) {
+  int t = threadIdx.x, r = 0;
+  for (int k = 0; k < 3; ++k) {
+    int v;
+    if (k == 0) v = t;
+    r += v;  // <- uninitialized-read
+  }
+  y[t] = r;
+}
+
+// Wrong: the lanes above the bound write nothing, but where they write depends on it.
+// kernel place_of_a_store grid 1 block 32
+// finds uninitialized-read error `k` is used
+// inout y int32 = np.zeros(32) -> _
+extern "C" __global__ void place_of_a_store(int *y) {
+  int t = threadIdx.x, k;
+  if (t < 20) k = t;
+  y[k & 31] = 1;  // <- uninitialized-read
+}
+
+// Parameters that functions set, as a whole or in part.
+struct Hit { float t; int id; float3 normal; };
+__device__ __noinline__ bool hits(int k, Hit *h) {
+  if (k % 3) return false;
+  h->t = k;
+  h->id = k;
+  return true;
+}
+// kernel parameter_in_part grid 1 block 32
+// out y float32 = [-(-t // 3) * 3 for t in range(32)]
+extern "C" __global__ void parameter_in_part(float *y) {
+  Hit best;
+  best.t = 1e30f;
+  for (int k = 0; k < 8; ++k) {
+    Hit h;
+    if (hits(k + threadIdx.x, &h) && h.t < best.t) best = h;
+  }
+  y[threadIdx.x] = best.t;
+}
+__device__ __noinline__ void set_if(int *to, int k, bool sets) { if (sets) *to = k; }
+__device__ __noinline__ int get_if(int v, bool takes) { return takes ? v : -1; }
+// kernel parameter_on_a_condition grid 1 block 32
+// out y int32 = [t if t < 10 else -1 for t in range(32)]
+extern "C" __global__ void parameter_on_a_condition(int *y) {
+  int v;
+  bool has = threadIdx.x < 10;
+  set_if(&v, threadIdx.x, has);
+  y[threadIdx.x] = get_if(v, has);
+}
+// kernel parameter_on_another_condition grid 1 block 32
+// finds uninitialized-read error is used
+// out y int32 = np.zeros(32)
+extern "C" __global__ void parameter_on_another_condition(int *y) {
+  int v;
+  set_if(&v, threadIdx.x, threadIdx.x < 10);
+  y[threadIdx.x] = get_if(v, threadIdx.x <= 10);  // <- uninitialized-read
+}
+// kernel array_as_a_whole grid 1 block 32
+// finds uninitialized-read warning `a[2]` is used
+// out y int32 = np.zeros(32)
+__device__ __noinline__ void successors(int *to, const int *from, int n) {
+  for (int i = 0; i < n; ++i) to[i] = from[i] + 1;  // <- uninitialized-read
+}
+extern "C" __global__ void array_as_a_whole(int *y) {
+  int a[4], b[4];
+  a[0] = threadIdx.x;
+  a[1] = 1;
+  successors(b, a, 4);
+  y[threadIdx.x] = b[0] + b[1];
+}
