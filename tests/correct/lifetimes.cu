@@ -203,3 +203,101 @@ extern "C" __global__ void of_an_earlier_round(int *y) {
   }
   y[threadIdx.x] = sum;
 }
+
+// Expressions that refer to their operands, and temporary objects among these. The compiler keeps addresses of arguments
+// in the frame, at places that have no name.
+struct Row {
+  float v[3];
+  __device__ Row(float a, float b, float c) { v[0] = a; v[1] = b; v[2] = c; }
+  __device__ const float &operator[](int i) const { return v[i]; }
+};
+__device__ Row operator+(const Row &a, const Row &b) { return Row(a.v[0] + b.v[0], a.v[1] + b.v[1], a.v[2] + b.v[2]); }
+template <class A, class B>
+struct Sum {
+  const A &a;
+  const B &b;
+  __device__ Sum(const A &x, const B &y) : a(x), b(y) {}
+  __device__ float operator[](int i) const { return a[i] + b[i]; }
+};
+template <class A, class B>
+__device__ Sum<A, B> sum(const A &a, const B &b) { return Sum<A, B>(a, b); }
+struct Named { int key; const Row &row; };
+struct Range {
+  int v[4];
+  __device__ Range(int k) { for (int i = 0; i < 4; ++i) v[i] = k + i; }
+  __device__ const int *begin() const { return v; }
+  __device__ const int *end() const { return v + 4; }
+};
+__device__ Range range(const Row &a, const Row &b) { return Range(a.v[0] + b.v[0]); }
+
+// Wrong: the inner sum is a temporary object, to which the outer one refers.
+// kernel sum_of_a_sum grid 1 block 32
+// finds invalid-access error to a temporary object after the statement that made it has ended
+// out y float32 = np.zeros(32)
+extern "C" __global__ void sum_of_a_sum(float *y) {
+  Row a(threadIdx.x, 1, 2), b(1, 2, 3), c(3, 4, 5);
+  auto e = sum(a, sum(b, c));
+  y[threadIdx.x] = e[1];
+}
+// kernel sum_of_a_row grid 1 block 32
+// finds invalid-access error to a temporary object after the statement that made it has ended
+// out y float32 = np.zeros(32)
+extern "C" __global__ void sum_of_a_row(float *y) {
+  Row a(threadIdx.x, 1, 2), b(1, 2, 3), c(3, 4, 5);
+  auto e = sum(a + b, c);
+  y[threadIdx.x] = e[0];
+}
+// kernel sum_in_a_round grid 1 block 32
+// finds invalid-access error to a temporary object after the statement that made it has ended
+// out y float32 = np.zeros(32)
+extern "C" __global__ void sum_in_a_round(float *y) {
+  Row a(threadIdx.x, 1, 2), b(1, 2, 3);
+  float r = 0;
+  for (int k = 0; k < 3; ++k) {
+    auto e = sum(a, sum(b, a));
+    r += e[k];
+  }
+  y[threadIdx.x] = r;
+}
+// kernel sum_in_the_statement grid 1 block 32
+// out y float32 = np.zeros(32) + 8
+extern "C" __global__ void sum_in_the_statement(float *y) {
+  Row a(threadIdx.x, 1, 2), b(1, 2, 3), c(3, 4, 5);
+  float r = sum(a, sum(b, c))[1] +
+            1;
+  y[threadIdx.x] = r;
+}
+// kernel sum_of_variables grid 1 block 32
+// out y float32 = np.zeros(32) + 7
+extern "C" __global__ void sum_of_variables(float *y) {
+  Row a(threadIdx.x, 1, 2), b(1, 2, 3), c(3, 4, 5);
+  auto inner = sum(b, c);
+  auto e = sum(a, inner);
+  y[threadIdx.x] = e[1];
+}
+// kernel bound_rows grid 1 block 32
+// out y float32 = np.zeros(32) + 3
+extern "C" __global__ void bound_rows(float *y) {
+  Row a(threadIdx.x, 1, 2), b(1, 2, 3);
+  const Row &r = a + b;
+  const Row &q = sum(a, b)[0] > 5 ? Row(1, 3, 0) : Row(2, 3, 0);
+  auto &&e = sum(a, b);
+  float c = e[1];
+  y[threadIdx.x] = r[1] + q[1] - c;
+}
+// kernel members_of_bound_objects grid 1 block 32
+// out y float32 = np.arange(32) + 5
+extern "C" __global__ void members_of_bound_objects(float *y) {
+  const Named &r = Named{2, Row(threadIdx.x, 1, 2)};
+  Named q{1, Row(0, 1, 2)};
+  y[threadIdx.x] = r.row[0] + r.key + q.row[2] + q.key;
+}
+// kernel range_of_a_call grid 1 block 32
+// out y int32 = np.arange(32) * 4 + 10
+extern "C" __global__ void range_of_a_call(int *y) {
+  int s = 0;
+  Row a(threadIdx.x, 1, 2);
+  for (int x : range(a, Row(1, 2, 3)))
+    s += x;
+  y[threadIdx.x] = s;
+}

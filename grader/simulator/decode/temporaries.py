@@ -7,12 +7,13 @@ statements are those of the source (`full_expressions`): the code of one is what
 A reference that is bound to a temporary itself, and not to what a function returned, extends its
 life. Then the object's address is moved to a variable: that is the end of it only where the debug
 sections say that the variable is a pointer. All other uses must be in the statement: arguments of
-calls, and addresses of loads and stores.
+calls, and addresses of loads and stores. The compiler may keep the address of an argument at a
+place of its own in the frame, which only the statement uses: what is loaded there is the address.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from grader import dataclass, regex
 from grader.simulator.decode.dataflow import sources, targets
@@ -63,8 +64,10 @@ def temporaries(
     statements, lines = full_expressions(source), _lines(f, variables.calls)
     frame = next(v for v in f.variables if v.space == "local")
     pointers = variables.pointer_registers(f.labels)
-    code = _Code(f, variables.pointer_places(frame.name))
-    starts = {v.offset for v in variables.variables if v.frame == frame.name} | nameless.keys()
+    own = [v for v in variables.variables if v.frame == frame.name]
+    starts = {v.offset for v in own} | nameless.keys()
+    taken = nameless.keys() | {x for v in own for x in range(v.offset, v.offset + v.bytes)}
+    code = _Code(f, variables.pointer_places(frame.name), taken)
     for first, makers in nameless.items():
         # the address may be made before, but is used in the statement
         users = [at for i in makers for name in targets(i) for at in code.users.get(name, ())]
@@ -103,8 +106,8 @@ def _lines(f: Function, calls: Sequence[CallSite]) -> list[int]:
 class _Code:
     """The instructions of a function that use registers, and places in its frame."""
 
-    def __init__(self, f: Function, pointers: frozenset[int]) -> None:
-        self.body, self.pointers = f.body, pointers
+    def __init__(self, f: Function, pointers: frozenset[int], taken: Collection[int]) -> None:
+        self.body, self.pointers, self.taken = f.body, pointers, taken
         self.after = [list(successors_of(f, at)) for at in range(len(f.body))]
         self.users: dict[str, list[int]] = {}
         self.places: dict[int, list[int]] = {}
@@ -137,20 +140,37 @@ class _Code:
             name = work.pop()
             for at in self.users.get(name, ()) if name not in pointers else ():
                 i = self.body[at]
-                more = self.copied_to(i, name)
+                more = self.copied_to(i, name, inside)
                 if at not in inside or more is None:
                     return False
                 work += set(more) - known
                 known |= set(more)
         return True
 
-    def copied_to(self, i: Instruction, name: str) -> tuple[str, ...] | None:
+    def copied_to(
+        self, i: Instruction, name: str, inside: Collection[int]
+    ) -> tuple[str, ...] | None:
         """The registers that get an address from an instruction; None where that is not known."""
         head, *parts = i.op.split(".")
         if head in ("ld", "st") and len(i.operands) == 2:
             base, at = address_or_none(i.operands[head == "ld"])
             is_kept = head == "st" and name in i.operands[1] and "param" not in parts
-            return None if is_kept and (base not in FRAME or at not in self.pointers) else ()
+            if is_kept and base in FRAME and at not in self.pointers:
+                return self.kept_for(at, inside)
+            return None if is_kept and base not in FRAME else ()
         if head in ("mov", "cvta") or (head == "add" and _NUMBER.fullmatch(i.operands[-1])):
             return targets(i)
         return None
+
+    def kept_for(self, place: int, inside: Collection[int]) -> tuple[str, ...] | None:
+        """The registers that are loaded from a place of the compiler's own, which keeps an address.
+
+        None where it is in a variable, its address is made, or code outside the statement uses it;
+        and where nothing loads it: then it may be a member of another object, which keeps this one.
+        """
+        users = [self.body[at] for at in self.places.get(place, ())]
+        if place in self.taken or not set(self.places.get(place, ())).issubset(inside):
+            return None
+        if any(i.op not in ("ld.u64", "ld.b64", "st.u64", "st.b64") for i in users):
+            return None
+        return tuple(x for i in users if i.op.startswith("ld") for x in targets(i)) or None
