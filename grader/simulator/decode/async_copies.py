@@ -1,8 +1,11 @@
-"""Decode asynchronous copies and mbarriers."""
+"""Decode asynchronous copies and mbarriers, and find the tests of these that nothing repeats."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from grader import regex
+from grader.simulator.decode.dataflow import sources, targets
 from grader.simulator.decode.instructions import Insn, Known, NotSimulated
 from grader.simulator.decode.memory import (
     GLOBAL,
@@ -13,7 +16,10 @@ from grader.simulator.decode.memory import (
     without_effect,
 )
 from grader.simulator.decode.operands import OperandError, Operands, wrap64
+from grader.simulator.decode.stack import users_of
 from grader.simulator.ptx.constants import integer
+from grader.simulator.ptx.flow import successors_of
+from grader.simulator.ptx.model import Function
 
 _INIT, _INVALIDATE, _ARRIVE, _DROP, _EXPECT, _ARRIVE_EXPECT, _COMPLETE, _TEST, _TEST_PARITY = range(
     9
@@ -172,3 +178,57 @@ def _mbarrier(parts: list[str], where: str, o: Operands, operation: int) -> Insn
     space = space_of(parts)
     a, add, width = base_of(o, where, space)
     return Insn("mbarrier", a=a, e=operation, imm=add, size=8, space=space, mode=width)
+
+
+_MOST_TESTS = 16
+
+
+def unheeded_tests(f: Function) -> list[int]:
+    """The tests of an mbarrier, by index, that may find its phase incomplete and are not repeated.
+
+    A loop that ends for another reason too, as after some rounds, is none that waits.
+    """
+    tests = [
+        at
+        for at, i in enumerate(f.body)
+        if i.op.startswith(("mbarrier.test_wait", "mbarrier.try_wait"))
+    ]
+    users = users_of(f) if tests else {}
+    return [
+        at for k, at in enumerate(tests) if k >= _MOST_TESTS or not _repeats_until(f, at, users)
+    ]
+
+
+def _repeats_until(f: Function, start: int, users: Mapping[str, list[int]]) -> bool:
+    """Whether a loop repeats an instruction, and only what that gives decides when it ends."""
+    before: dict[int, list[int]] = {}
+    work = [start]
+    while work:
+        at = work.pop()
+        for then in successors_of(f, at):
+            if then not in before and then < len(f.body):
+                work.append(then)
+            before.setdefault(then, []).append(at)
+    loop, work = set[int](), [start]
+    while work:
+        new = [x for x in before.get(work.pop(), ()) if x not in loop]
+        loop.update(new)
+        work += new
+    given = _made_of_alone(f, start, users)
+    exits = [f.body[at] for at in loop if not loop.issuperset(successors_of(f, at))]
+    return bool(loop) and all(i.guard is not None and i.guard[0] in given for i in exits)
+
+
+def _made_of_alone(f: Function, start: int, users: Mapping[str, list[int]]) -> set[str]:
+    """The registers that an instruction writes, and those computed of nothing else."""
+    work = [*targets(f.body[start])]
+    given = set(work)
+    while work:
+        for at in users.get(work.pop(), ()):
+            i = f.body[at]
+            names = [x for x in sources(i) if x.startswith("%") or x in users]
+            if given.issuperset(names):
+                new = [x for x in targets(i) if x not in given]
+                given.update(new)
+                work += new
+    return given

@@ -18,14 +18,12 @@ from grader import regex
 from grader.simulator.decode.dataflow import access_head, sources, targets
 from grader.simulator.decode.memory import is_strong, observes
 from grader.simulator.decode.operands import address_or_none
-from grader.simulator.decode.stack import ACCESSES, frame_registers
+from grader.simulator.decode.stack import ACCESSES, frame_registers, stack_slot, users_of
 from grader.simulator.decode.sync import (
     callee_of,
     moved_by,
-    stack_slot,
     swap_of,
     truth_of,
-    users_of,
 )
 from grader.simulator.ptx.flow import predecessors_of, reached, successors_of
 from grader.simulator.ptx.model import STRONG_READS, TYPE_BYTES, Function, Instruction

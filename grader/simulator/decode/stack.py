@@ -315,3 +315,35 @@ def frame_registers(f: Function) -> tuple[frozenset[str], frozenset[str]]:
     loads = (i for i in f.body if access_head(i) == "ld")
     own = (i for i in loads if address_or_none(i.operands[1])[0] in names)
     return frozenset(names), frozenset(name for i in own for name in targets(i))
+
+
+def users_of(f: Function) -> dict[str, list[int]]:
+    """The instructions that read each register, and each place in the stack frame."""
+    users: dict[str, list[int]] = {}
+    for at, i in enumerate(f.body):
+        slot = stack_slot(i) if i.op.startswith("ld") else ""
+        for name in [*sources(i), *([slot] if slot else [])]:
+            users.setdefault(name, []).append(at)
+    return users
+
+
+def stack_slot(i: Instruction) -> str:
+    """The place in the function's own stack frame that a load or store accesses, or ""."""
+    if i.op.split(".")[0] not in ("ld", "st") or len(i.operands) != 2:
+        return ""
+    where = i.operands[0 if i.op.startswith("st") else 1]
+    return where if where.strip("[ ]").partition("+")[0] in FRAME else ""
+
+
+def copies_of(f: Function, at: int, users: Mapping[str, list[int]]) -> set[str]:
+    """The registers and places in the stack frame that get what an instruction gives, unchanged."""
+    work = [*targets(f.body[at])]
+    copies = set(work)
+    for name in work:
+        for i in (f.body[k] for k in users.get(name, ())):
+            slot = stack_slot(i)
+            moves = slot or i.op.startswith("mov.")
+            new = [x for x in targets(i) or [slot] if moves and x and x not in copies]
+            copies.update(new)
+            work += new
+    return copies

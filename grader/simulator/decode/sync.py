@@ -24,15 +24,9 @@ from grader.simulator.decode.memory import (
     space_of,
 )
 from grader.simulator.decode.operands import OperandError, Operands, address_or_none, vector
-from grader.simulator.ptx.flow import predecessors_of, reached, successors_of
-from grader.simulator.ptx.model import (
-    FRAME,
-    STRONG_READS,
-    TYPE_BYTES,
-    Function,
-    Instruction,
-    Location,
-)
+from grader.simulator.decode.stack import copies_of, stack_slot, users_of
+from grader.simulator.ptx.flow import predecessors_of, reached, successors, successors_of
+from grader.simulator.ptx.model import STRONG_READS, TYPE_BYTES, Function, Instruction, Location
 
 ATOMICS = ("add", "min", "max", "inc", "dec", "exch", "cas", "and", "or", "xor")
 _TYPES = {"u": 0, "b": 0, "s": 1, "f": 2}
@@ -104,6 +98,8 @@ def _vector_atomic(
 BY_SIZE = frozenset(("lt", "le", "gt", "ge", "lo", "ls", "hi", "hs", "ltu", "leu", "gtu", "geu"))
 _EFFECTS = {"st", "red", "bar", "barrier", "call", "cp"}
 """What a loop that only waits does not contain."""
+_MOST_DEPTH = 4
+"""The calls within calls that are followed: `isnan` has three."""
 
 
 def strong_roles(f: Function, functions: Mapping[str, Function]) -> dict[int, int]:
@@ -114,14 +110,46 @@ def strong_roles(f: Function, functions: Mapping[str, Function]) -> dict[int, in
     flags when that is one value alone, or what is not below or above one, as the turn of a ticket
     lock. The optimizer takes the first round out of such a loop: that load waits too.
     """
-    waiting: dict[tuple[str, Location], int] = {}
+    waiting = _Waiting(f)
     roles = _roles(f, functions, waiting)
-    return _roles(f, functions, waiting) if waiting else roles
+    return _roles(f, functions, waiting) if waiting.roles else roles
 
 
-def _roles(
-    f: Function, functions: Mapping[str, Function], waiting: dict[tuple[str, Location], int]
-) -> dict[int, int]:
+class _Waiting:
+    """The loads of a function that wait, and what is known of others by them.
+
+    Attributes:
+        roles: by operation and location, the roles of such loads.
+        loads: such loads, by what copies their values.
+    """
+
+    def __init__(self, f: Function) -> None:
+        self.f = f
+        self.roles: dict[tuple[str, Location], int] = {}
+        self.loads: dict[str, int] = {}
+
+    def add(self, at: int, role: int, users: Mapping[str, list[int]]) -> None:
+        """Note a load that waits."""
+        self.roles[self.f.body[at].op, self.f.body[at].location] = role
+        self.loads |= dict.fromkeys(copies_of(self.f, at, users), at)
+
+    def role(self, at: int, values: Container[str], users: Mapping[str, list[int]]) -> int:
+        """The role of a load that decides a branch, and is a first look of one that waits, or 0.
+
+        The optimizer copies the first look; the source may have one of its own before the loop,
+        whose value goes to the same variable.
+        """
+        body = self.f.body
+        if role := self.roles.get((body[at].op, body[at].location), 0):
+            return role
+        met = [self.loads[x] for x in copies_of(self.f, at, users) if x in self.loads]
+        tests = [k for k, i in enumerate(body) if i.guard and i.guard[0] in values]
+        if not met or met[0] not in reached(tests, (), successors(self.f)):
+            return 0
+        return self.roles[body[met[0]].op, body[met[0]].location]
+
+
+def _roles(f: Function, functions: Mapping[str, Function], waiting: _Waiting) -> dict[int, int]:
     """The roles, where loads that decide a branch and are in `waiting` wait; adds to `waiting`."""
     roles: dict[int, int] = {}
     users: dict[str, list[int]] | None = None
@@ -136,9 +164,9 @@ def _roles(
         way = _loop(f, at, functions) if decides else []
         if any(f.body[k].guard and f.body[k].guard[0] in values for k in way):  # type: ignore[index]
             roles[at] = WAITING | (DATA_READ if _awaits_turn(f, way, values) else 0)
-            waiting[i.op, i.location] = roles[at]
-        elif decides and (i.op, i.location) in waiting:
-            roles[at] = waiting[i.op, i.location]
+            waiting.add(at, roles[at], users)
+        elif decides and (role := waiting.role(at, values, users)):
+            roles[at] = role
         elif stores and parts[0] == "ld":
             roles[at] = DATA_READ
             roles |= dict.fromkeys(stores, DATA_READ)
@@ -146,9 +174,15 @@ def _roles(
 
 
 def _awaits_turn(f: Function, way: list[int], values: Container[str]) -> bool:
-    """Whether a loop, its instructions from the last on, waits for one value or for its size."""
+    """Whether a loop, its instructions from the last on, waits for one value or for its size.
+
+    What a function says of the value, as `isnan` does, is not that value.
+    """
     follows = dict(zip([*way[1:], way[0]], way, strict=True))
     decided = [at for at in way if (f.body[at].guard or "?")[0] in values]
+    given = (f.body[k] for k in way if f.body[k].op.startswith("ld.param"))
+    if any(x in values for i in given for x in targets(i)):
+        return False
     return bool(decided) and all(_goes_on_unless_equal(f, at, follows[at], way) for at in decided)
 
 
@@ -168,24 +202,6 @@ def _goes_on_unless_equal(f: Function, at: int, then: int, way: list[int]) -> bo
     return parts[-1][0] in "usb" and (parts[:2] == unequal or parts[1] in BY_SIZE)
 
 
-def users_of(f: Function) -> dict[str, list[int]]:
-    """The instructions that read each register, and each place in the stack frame."""
-    users: dict[str, list[int]] = {}
-    for at, i in enumerate(f.body):
-        slot = stack_slot(i) if i.op.startswith("ld") else ""
-        for name in [*sources(i), *([slot] if slot else [])]:
-            users.setdefault(name, []).append(at)
-    return users
-
-
-def stack_slot(i: Instruction) -> str:
-    """The place in the function's own stack frame that a load or store accesses, or ""."""
-    if i.op.split(".")[0] not in ("ld", "st") or len(i.operands) != 2:
-        return ""
-    where = i.operands[0 if i.op.startswith("st") else 1]
-    return where if where.strip("[ ]").partition("+")[0] in FRAME else ""
-
-
 def _reached(
     f: Function, start: int, users: dict[str, list[int]], known: Values
 ) -> tuple[set[str], set[int]]:
@@ -197,8 +213,10 @@ def _reached(
         for at in users.get(name, ()):
             i = f.body[at]
             kind = i.op.split(".")[0]
-            if slot := stack_slot(i):
-                new = [x for x in (targets(i) or [slot]) if x not in values]
+            slot = stack_slot(i)
+            if slot or i.op.startswith("st.param"):
+                to = targets(i) or [slot] if slot else _returned(f, at)
+                new = [x for x in to if x not in values]
                 values.update(new)
                 work += new
             elif kind == "st":
@@ -210,6 +228,16 @@ def _reached(
                 work += new
     stores = {k for k, name in stored if known.may_reach(k, name, values, start)}
     return values, {k for k in stores if not {"param", "local"} & set(f.body[k].op.split("."))}
+
+
+def _returned(f: Function, store: int) -> list[str]:
+    """The registers that get what a call returns, of which a store is to a parameter."""
+    then = range(store + 1, len(f.body))
+    call = next((at for at in then if f.body[at].op.startswith("call")), store)
+    result, _, given = callee_of(f.body[call])
+    if not result or address_or_none(f.body[store].operands[0])[0] not in given:
+        return []
+    return [x for i in f.body[call + 1 : call + 4] if result[0] in sources(i) for x in targets(i)]
 
 
 class Values:
@@ -260,70 +288,17 @@ def _loop(f: Function, start: int, functions: Mapping[str, Function]) -> list[in
     return [] if any(_has_effect(f.body[k], functions) for k in way if k != start) else way
 
 
-def _has_effect(i: Instruction, functions: Mapping[str, Function]) -> bool:
+def _has_effect(i: Instruction, functions: Mapping[str, Function], depth: int = 0) -> bool:
     """Whether an instruction does more than wait; of a called function, whether any of its does."""
     parts = i.op.split(".")
     if parts[0] == "call":
-        callee = functions.get(next((x for x in i.operands if not x.startswith("(")), ""))
-        if callee is None or not callee.has_body:
+        callee = functions.get(callee_of(i)[1])
+        if callee is None or not callee.has_body or depth == _MOST_DEPTH:
             return True
-        inner = [x for x in callee.body if x.op.split(".")[0] not in ("membar", "fence")]
-        return any(x.op.startswith(("call", "atom")) or _has_effect(x, {}) for x in inner)
+        return any(
+            x.op.startswith("atom") or _has_effect(x, functions, depth + 1) for x in callee.body
+        )
     return parts[0] in _EFFECTS and not {"param", "local"} & set(parts) and not stack_slot(i)
-
-
-_MOST_TESTS = 16
-
-
-def unheeded_tests(f: Function) -> list[int]:
-    """The tests of an mbarrier, by index, that may find its phase incomplete and are not repeated.
-
-    A loop that ends for another reason too, as after some rounds, is none that waits.
-    """
-    tests = [
-        at
-        for at, i in enumerate(f.body)
-        if i.op.startswith(("mbarrier.test_wait", "mbarrier.try_wait"))
-    ]
-    users = users_of(f) if tests else {}
-    return [
-        at for k, at in enumerate(tests) if k >= _MOST_TESTS or not _repeats_until(f, at, users)
-    ]
-
-
-def _repeats_until(f: Function, start: int, users: Mapping[str, list[int]]) -> bool:
-    """Whether a loop repeats an instruction, and only what that gives decides when it ends."""
-    before: dict[int, list[int]] = {}
-    work = [start]
-    while work:
-        at = work.pop()
-        for then in successors_of(f, at):
-            if then not in before and then < len(f.body):
-                work.append(then)
-            before.setdefault(then, []).append(at)
-    loop, work = set[int](), [start]
-    while work:
-        new = [x for x in before.get(work.pop(), ()) if x not in loop]
-        loop.update(new)
-        work += new
-    given = _made_of_alone(f, start, users)
-    exits = [f.body[at] for at in loop if not loop.issuperset(successors_of(f, at))]
-    return bool(loop) and all(i.guard is not None and i.guard[0] in given for i in exits)
-
-
-def _made_of_alone(f: Function, start: int, users: Mapping[str, list[int]]) -> set[str]:
-    """The registers that an instruction writes, and those computed of nothing else."""
-    work = [*targets(f.body[start])]
-    given = set(work)
-    while work:
-        for at in users.get(work.pop(), ()):
-            i = f.body[at]
-            names = [x for x in sources(i) if x.startswith("%") or x in users]
-            if given.issuperset(names):
-                new = [x for x in targets(i) if x not in given]
-                given.update(new)
-                work += new
-    return given
 
 
 def has_fences(f: Function, functions: Mapping[str, Function]) -> bool:

@@ -18,6 +18,7 @@ from collections.abc import Container, Iterable, Mapping
 from functools import cached_property
 
 from grader import regex
+from grader.simulator.decode.async_copies import unheeded_tests
 from grader.simulator.decode.dataflow import access_head, is_sum, sources, targets
 from grader.simulator.decode.memory import (
     DATA_READ,
@@ -30,13 +31,12 @@ from grader.simulator.decode.memory import (
 )
 from grader.simulator.decode.operands import address_or_none
 from grader.simulator.decode.retries import confirmed_loads, swap_loads
+from grader.simulator.decode.stack import users_of
 from grader.simulator.decode.sync import (
     BY_SIZE,
     Values,
     has_fences,
     strong_roles,
-    unheeded_tests,
-    users_of,
 )
 from grader.simulator.ptx.call_copies import with_bodies
 from grader.simulator.ptx.flow import reached, successors_of

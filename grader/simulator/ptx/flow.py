@@ -19,6 +19,11 @@ def successors_of(f: Function, at: int) -> Iterator[int]:
         yield at + 1
 
 
+def successors(f: Function) -> dict[int, list[int]]:
+    """By instruction, those that may run next."""
+    return {at: [*successors_of(f, at)] for at in range(len(f.body))}
+
+
 def predecessors_of(f: Function) -> dict[int, list[int]]:
     """By instruction, those that may run just before it."""
     before: dict[int, list[int]] = {}
