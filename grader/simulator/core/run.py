@@ -63,8 +63,7 @@ class Limits:
         stop_at_error: whether the first error ends the run.
         measures: what to measure of the work of a counted run: bindings.COUNT_FOREIGN and
             COUNT_DISTINCT, 0 for the instructions of threads alone; None measures nothing.
-        proof: whether a run may be by proof. If it does not count, its findings hold, its outputs
-            do not.
+        proof: whether it may be by proof; without counting, its findings hold, its outputs do not.
         stale: the program counters of strong loads that may give old values.
         gives_old: whether they give them; else those that may are only reported.
         pause: a program counter; the first warp that comes there waits until all others are done,
