@@ -23,6 +23,7 @@ from grader.simulator.decode.module import Image
 from grader.simulator.decode.operands import address_or_none
 from grader.simulator.diagnose.branching import block_of, decided, meetings
 from grader.simulator.diagnose.consequences import is_load
+from grader.simulator.diagnose.messages import swap_fix
 from grader.simulator.ptx.model import TYPE_BYTES, Instruction
 
 _Operation = Callable[[int, int], int]
@@ -102,6 +103,34 @@ class Decisions:
             for base, _ in map(address_or_none, self.image.instructions[pc].operands[-1:])
             if base
         )
+
+    def fix(self, read: int, write: int, name: str) -> str:
+        """How one atomic does what a read and a write do that follows from it.
+
+        Args:
+            read: the program counter of the read.
+            write: that of the write.
+            name: the variable that they access.
+
+        Empty for a compare-and-swap, and where no branch on the value decides the write, which
+        stores what is computed of it.
+        """
+        i, owner = self.image.instructions[write], self.image.owner[write]
+        head, *parts = i.op.split(".")
+        stores = head == "st" or "exch" in parts
+        computed = stores and read in self._loads_before(owner, i.operands[-1])
+        if "cas" in parts or (computed and not self.may_be_undone(read, write)):
+            return ""
+        first, then = (self.image.locations[pc].line for pc in (read, write))
+        if stores:
+            same = self._value(owner, i.operands[-1], -1, 0) is not None
+            return swap_fix(name, first, then, same=same, computed=computed)
+        what = f"Line {first} reads `{name}`, and line {then} changes it by an atomic"
+        if self._is_draw(read, write):
+            what = f"{what}: two steps, and several threads may read the same value"
+            return f"{what}. Use the value that the atomic of line {then} returns instead."
+        what = f"{what} where that value allows it: two steps, and another thread may come between"
+        return f"{what}. Leave out the read, and test what the atomic of line {then} returns."
 
     def may_be_undone(self, read: int, write: int) -> bool:
         """Whether a branch on what is made of a read decides a write, other values besides or not.

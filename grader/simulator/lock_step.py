@@ -13,9 +13,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from itertools import islice, product
 
-import numpy as np
-from numpy.typing import NDArray
-
 from grader.launch import Launch
 from grader.simulator.core.run import Raw
 from grader.simulator.decode.blocks import successors
@@ -42,8 +39,8 @@ Run = Callable[[How], OneRun]
 
 def lost_in_lock_step(
     usual: Raw, image: Image, run: Run, launch: Launch, names: tuple[str, ...]
-) -> tuple[NDArray[np.void], str] | None:
-    """A report of a write that another lane's write makes wrong, and what follows from it.
+) -> tuple[Interruption, str] | None:
+    """A write that another lane's write makes wrong, and what follows from it.
 
     Args:
         usual: the usual order of the variant whose code runs, traced.
@@ -74,7 +71,7 @@ def lost_in_lock_step(
         again = list(runs(How(whole_turns=True, lane_order=o, lone=lone) for o in LANE_ORDERS))
         what = lasting_difference(apart, usual, launch, names, again)
         if what and len(again) == len(LANE_ORDERS):
-            return one.report, what
+            return one, what
     return None
 
 

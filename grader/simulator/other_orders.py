@@ -23,6 +23,8 @@ from numpy.typing import NDArray
 
 from grader.launch import Finding, Trace
 from grader.simulator.core.run import Machine, Raw
+from grader.simulator.decisions import Decisions
+from grader.simulator.decode.module import Image
 from grader.simulator.diagnose.merging import is_narrow, merge_findings, with_wider_pairs
 from grader.simulator.late import (
     Late,
@@ -49,6 +51,7 @@ from grader.simulator.order_runs import (
     pauses_before,
 )
 from grader.simulator.pauses import (
+    Interruption,
     Traces,
     acts_on_reads,
     after,
@@ -222,7 +225,7 @@ class OtherOrders(OrderRuns):
         code, usual = machine.image, runs[0].raw
         ask = (usual, code, self.run, self.launch, self.names)
         if acts and not self.timed and (lost := lost_in_lock_step(*ask)):
-            return self._explained(usual, *lost)
+            return self._with_fix(usual, machine.image, *lost)
         found = self._interrupted(machine, traces, writes) if acts else ()
         tried = some_of(wanted, machine.image, MOST_PAUSES)
         found = found or self._paused(self._pauses_from_both_ends(traces, tried))
@@ -250,7 +253,7 @@ class OtherOrders(OrderRuns):
                 continue
             apart = [found.read, *before_next_read(pc, traces, machine.image)]
             if run.errors or (self.is_one_result() and not self.depends(how, apart)):
-                return self._explained(run.raw, found.report, what)
+                return self._with_fix(run.raw, machine.image, found, what)
         return ()
 
     def _paused(self, hows: Iterable[How]) -> tuple[Finding, ...]:
@@ -284,6 +287,14 @@ class OtherOrders(OrderRuns):
     def _explained(self, raw: Raw, report: NDArray[Any], what: str) -> tuple[Finding, ...]:
         (finding,) = self.runs.explain(raw, report)
         return (replace(finding, message=f"{finding.message}; then {what}"),)
+
+    def _with_fix(
+        self, raw: Raw, image: Image, lost: Interruption, what: str
+    ) -> tuple[Finding, ...]:
+        """The finding of a lost update; with both of its accesses in one step, nothing is lost."""
+        (finding,) = self._explained(raw, lost.report, what)
+        fix = Decisions(image).fix(lost.read, lost.write, finding.variable or "")
+        return (replace(finding, hint=fix or finding.hint),)
 
     def _late_runs(
         self, machine: Machine, traces: Traces, wanted: Sequence[int]

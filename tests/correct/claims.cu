@@ -6,10 +6,11 @@
 // in key int32 = np.arange(32) % 5
 // inout owner int32 = np.full(5, -1) -> np.arange(5)
 // inout keys int32 = np.zeros(1) -> np.array([5])
+// hints Write it by one atomicCAS that expects the value of line R<, and go on only where that returns this value.
 extern "C" __global__ void first_of_a_key(const int *key, int *owner, int *keys) {
     volatile int *o = owner;
     int k = key[threadIdx.x];
-    if (o[k] < 0) {
+    if (o[k] < 0) {  // <R
         o[k] = k;  // <- lost-update
         atomicAdd(keys, 1);
     }
@@ -28,6 +29,7 @@ extern "C" __global__ void first_of_a_key_swaps(const int *key, int *owner, int 
 // kernel distinct_bits grid 1 block 64
 // in key uint32 = np.arange(64) % 24 * 3
 // out n int32 = np.array([24])
+// hints Leave out the read, and test what the atomic of line W< returns.
 extern "C" __global__ void distinct_bits(const unsigned *key, int *n) {
     __shared__ unsigned map[3];
     __shared__ int count;
@@ -36,7 +38,7 @@ extern "C" __global__ void distinct_bits(const unsigned *key, int *n) {
     if (threadIdx.x == 0) count = 0;
     __syncthreads();
     if ((atomicAdd(&map[k / 32], 0) & bit) == 0) {
-        atomicOr(&map[k / 32], bit);  // <- lost-update
+        atomicOr(&map[k / 32], bit);  // <W <- lost-update
         atomicAdd(&count, 1);
     }
     __syncthreads();
@@ -61,10 +63,11 @@ extern "C" __global__ void distinct_bits_at_once(const unsigned *key, int *n) {
 // Each lane looks for the first free of 16 places, more than four looks from where it begins.
 // kernel free_place grid 1 block 12
 // inout place int32 = np.zeros(16) -> np.repeat([1, 0], [12, 4])
+// hints atomicCAS that expects the value of line F<, or by atomicExch, and go on
 extern "C" __global__ void free_place(int *place) {
     for (int k = 0; k < 16; k++) {
         cuda::atomic_ref<int, cuda::thread_scope_device> here(place[k]);
-        if (here.load(cuda::memory_order_relaxed) == 0) {
+        if (here.load(cuda::memory_order_relaxed) == 0) {  // <F
             here.store(1, cuda::memory_order_relaxed);  // <- lost-update
             break;
         }
@@ -84,6 +87,7 @@ extern "C" __global__ void free_place_exchanged(int *place) {
 // kernel joined_sets grid 1 block 32
 // inout parent int32 = np.arange(48) -> _
 // out root int32 = np.arange(32) % 16
+// hints Write it by one atomicCAS
 __device__ int root_of(volatile int *parent, int x) {
     for (int up; (up = parent[x]) != x;) x = up;
     return x;
@@ -181,12 +185,13 @@ extern "C" __global__ void tries_are_counted(int *sum, int *tries, int *any) {
 // in item int32 = np.arange(12)[::-1]
 // inout next int32 = np.zeros(1) -> np.array([12])
 // inout done int32 = np.zeros(12) -> np.ones(12)
+// hints Use the value that the atomic of line A< returns instead.
 extern "C" __global__ void looked_at_then_counted(const int *item, int *next, int *done) {
     for (;;) {
         int k = *(volatile int *)next;
         if (k > 11) break;
         atomicAdd(&done[item[k]], 1);
-        atomicAdd(next, 1);  // <- lost-update
+        atomicAdd(next, 1);  // <A <- lost-update
     }
 }
 
@@ -227,5 +232,63 @@ extern "C" __global__ void counted_by_one(const int *item, int *next, int *done)
         atomicAdd(&done[item[k]], 1);
         __threadfence();
         atomicAdd(next, 1);
+    }
+}
+
+// Plain accesses race, too.
+// kernel plain_claim grid 1 block 64
+// in key int32 = np.arange(64) % 20
+// out n int32 = np.array([20])
+// hints Use one atomic such as atomicCAS
+extern "C" __global__ void plain_claim(const int *key, int *n) {
+    __shared__ int owner[20], count;
+    int me = threadIdx.x, k = key[me];
+    if (me < 20) owner[me] = -1;
+    if (me == 0) count = 0;
+    __syncthreads();
+    if (owner[k] == -1) {
+        owner[k] = me;  // <- race
+        atomicAdd(&count, 1);
+    }
+    __syncthreads();
+    if (me == 0) *n = count;
+}
+
+// kernel swapped_claim grid 1 block 64
+// in key int32 = np.arange(64) % 20
+// out n int32 = np.array([20])
+extern "C" __global__ void swapped_claim(const int *key, int *n) {
+    __shared__ int owner[20], count;
+    int me = threadIdx.x, k = key[me];
+    if (me < 20) owner[me] = -1;
+    if (me == 0) count = 0;
+    __syncthreads();
+    if (atomicCAS(&owner[k], -1, me) == -1) atomicAdd(&count, 1);
+    __syncthreads();
+    if (me == 0) *n = count;
+}
+
+// A permit is taken in two steps, and what is stored depends on it, too.
+// kernel permits grid 6 block 1
+// inout left int32 = np.array([4]) -> np.array([0])
+// inout n int32 = np.zeros(1) -> np.array([4])
+// hints Write it by one atomicCAS that expects the value of line P<, and go on only where that returns this value; else read again.
+extern "C" __global__ void permits(int *left, int *n) {
+    volatile int *v = left;
+    int now = *v;  // <P
+    if (now > 0) {
+        *v = now - 1;  // <- lost-update
+        atomicAdd(n, 1);
+    }
+}
+
+// kernel permits_swapped grid 6 block 1
+// inout left int32 = np.array([4]) -> np.array([0])
+// inout n int32 = np.zeros(1) -> np.array([4])
+extern "C" __global__ void permits_swapped(int *left, int *n) {
+    for (int now = *(volatile int *)left; now > 0;) {
+        int old = atomicCAS(left, now, now - 1);
+        if (old == now) { atomicAdd(n, 1); break; }
+        now = old;
     }
 }

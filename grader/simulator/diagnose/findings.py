@@ -317,7 +317,7 @@ class Explainer:
         if r.kind == c.RACE:
             r, finding = self._race_finding(r)
         elif (finding_of := _FINDINGS.get(r.kind)) is not None:
-            finding = finding_of(r)
+            finding = self.code.two_steps.with_swap(r, finding_of(r))
         elif r.has(IMAGE_OBJECT):
             finding = object_finding(r, self.launch)
         elif r.kind in (c.INVALID, c.UNINIT, c.STACK):
@@ -387,7 +387,7 @@ class Explainer:
         if (swap := code.two_steps.swapped(r, code.order, code.calls)) is not None:
             severity: Severity = finding.severity if swap[1] else "warning"
             return r, replace(finding, hint=swap[0], severity=severity)
-        known = code.two_steps.hint(r, self.reports, self.launch.grid, code.order)
+        known = code.two_steps.hint(r, gap, self.reports, self.launch.grid, code.order)
         return r, replace(finding, hint=known or finding.hint)
 
     def _stores_for(self, pc: int) -> bool:

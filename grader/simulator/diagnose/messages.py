@@ -175,6 +175,24 @@ def lost_update_finding(r: Report) -> Finding:
     )
 
 
+def swap_fix(name: str, first: int, then: int, *, same: bool, computed: bool) -> str:
+    """The fix of a read and a write that a branch on its value leads to.
+
+    Args:
+        name: the variable.
+        first: the line of the read.
+        then: that of the write.
+        same: whether each thread writes the same value.
+        computed: whether a thread writes what it makes of the value.
+    """
+    return (
+        f"Line {first} reads `{name}`, and line {then} writes it where that value allows it: two "
+        "steps, and another thread may come between. Write it by one atomicCAS that expects the "
+        f"value of line {first}{', or by atomicExch' * same}, and go on only where that returns "
+        f"this value{'; else read again' * computed}."
+    )
+
+
 def undefined_finding(r: Report) -> Finding:
     """The finding of a local variable, or a function's result, that is used and has no value."""
     t = r.target

@@ -9,15 +9,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Sequence
+from dataclasses import replace
 from math import prod
 from typing import TYPE_CHECKING
 
 from grader import regex
-from grader.launch import Dim3
+from grader.launch import Dim3, Finding
 from grader.simulator.core import bindings as c
 from grader.simulator.diagnose.calls import Calls
 from grader.simulator.diagnose.consequences import Flow, Value, addressed, is_load
 from grader.simulator.diagnose.locks import Locks
+from grader.simulator.diagnose.messages import swap_fix
+from grader.simulator.diagnose.places import Gap
 from grader.simulator.diagnose.races import (
     ACROSS_BLOCKS,
     ATOMIC,
@@ -66,11 +69,14 @@ class TwoSteps:
         self.flow, self.image, self.lines = flow, flow.image, lines
         self.locks = Locks(flow, lines, tree)
 
-    def hint(self, r: Report, reports: Sequence[Report], grid: Dim3, order: ProgramOrder) -> str:
+    def hint(
+        self, r: Report, gap: Gap | None, reports: Sequence[Report], grid: Dim3, order: ProgramOrder
+    ) -> str:
         """The fix of a race with an update in two steps; empty where it has none.
 
         Args:
             r: the report of the race.
+            gap: where a barrier is missing; None where none can help.
             reports: all reports of the run.
             grid: the blocks of the launch.
             order: the order of the instructions.
@@ -88,7 +94,7 @@ class TwoSteps:
         updates += [pc for pc in stores if pc in twice and self._kept_between(pc, r, reports)]
         if not beside.isdisjoint(updates) or not twice.isdisjoint(updates):
             return self._update(updates[0], name)
-        if across and (lines := self._check(r)):
+        if (across or gap is None) and (lines := self._check(r)):
             return (
                 f"Line {lines[0]} reads {name}, and line {lines[1]} writes it where that value "
                 "allows it: two steps, and another thread may write it between them. Use one "
@@ -109,6 +115,15 @@ class TwoSteps:
                 "blocks (grid.sync()) after which none updates it before the next one."
             )
         return ""
+
+    def with_swap(self, r: Report, finding: Finding) -> Finding:
+        """A finding; of a lost update that a branch on the value read decides, with its fix."""
+        swaps = ".cas." in self.image.ops[r.pc] if r.kind == c.LOST_UPDATE else True
+        reads = [] if swaps else [x for x in self._updates(r.pc) if self._decides(x, r.pc)]
+        if len(reads) != 1:
+            return finding
+        lines = self.image.locations[reads[0]].line, r.line
+        return replace(finding, hint=swap_fix(r.target.name, *lines, same=False, computed=True))
 
     def _update(self, store: int, name: str) -> str:
         """What is wrong with an update in two steps, and the fix."""
