@@ -11,6 +11,7 @@ from __future__ import annotations
 import sys
 from _thread import RLock  # `threading` imports more
 from importlib import import_module
+from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -30,11 +31,26 @@ def import_numpy_faster() -> None:
     are replaced. This is for processes of commands: in a notebook, a user may ask for help on a
     function.
     """
-    for name in _NUMPY_DOCSTRINGS:
-        sys.modules.setdefault(name, ModuleType(name))
-    for name in _NUMPY_TYPES:
-        sys.modules.setdefault(name, _Types(name))
+    sys.meta_path.insert(0, _Finder())
     sys.modules.setdefault("datetime", import_module("_datetime"))
+
+
+class _Finder:
+    """Finds modules without content in the place of some of NumPy's."""
+
+    def find_spec(self, name: str, path: object = None, target: object = None) -> Any:
+        """Return how to import one of these modules; None for all others."""
+        top = ".".join(name.split(".", 2)[:2]) if name.startswith("numpy.") else ""
+        if top in _NUMPY_TYPES or name in _NUMPY_DOCSTRINGS:
+            return ModuleSpec(name, self, is_package=True)  # type: ignore[arg-type]
+        return None
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType:
+        """Return the module."""
+        return _Types(spec.name)
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Do nothing: it has no content."""
 
 
 class _Types(ModuleType):

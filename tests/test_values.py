@@ -208,7 +208,8 @@ class Point:
 class Solid(Point):
     z: int = 3
 solid = replace(Solid(1), y=7)
-print(sorted(vars(solid).items()), solid == Solid(1, 7), len({solid, Solid(1, 7)}), "dataclasses" in sys.modules)
+print(sorted(vars(solid).items()), solid == Solid(1, 7), len({solid, Solid(1, 7)}), end=" ")
+print("dataclasses" in sys.modules)
 import dataclasses
 print([f.name for f in dataclasses.fields(Solid)], dataclasses.asdict(solid))
 """

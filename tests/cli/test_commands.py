@@ -108,6 +108,32 @@ def test_only_commands_import_numpy_without_its_docstrings(kind: str, said: str)
     assert done.stdout.strip() == said
 
 
+REFERENCE = """
+import sys, grader
+grader.import_numpy_faster()
+import numpy as np
+import numpy.typing as npt
+from numpy.typing import ArrayLike, NDArray
+from numpy._typing._array_like import _ArrayLike
+import numpy.linalg, numpy.matlib, numpy.ma, numpy.polynomial, numpy.random, numpy.fft
+import copy, datetime, pickle
+def expected(a: npt.NDArray[np.float32], b: ArrayLike | None) -> NDArray[np.float32]:
+    return np.linalg.solve(a, np.asarray(b))
+def time(now: datetime.datetime) -> datetime.timedelta:
+    return copy.deepcopy(now) - pickle.loads(pickle.dumps(now))
+today = datetime.datetime.strptime("2026-01-02", "%Y-%m-%d").replace(tzinfo=datetime.UTC)
+print(expected(np.eye(2), [1, 2]), time(today), today.isoformat())
+"""
+
+
+def test_references_use_all_of_numpy() -> None:
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", REFERENCE],
+        cwd=ROOT, capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert done.stdout.strip() == "[1. 2.] 0:00:00 2026-01-02T00:00:00+00:00"
+
+
 def test_correct_file_passes() -> None:
     said = grader("check", "tiled-matmul", ROOT / "solutions/tiled-matmul/tiled-matmul.cu")
     assert (said.code, said.err) == (0, "")
