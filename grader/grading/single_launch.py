@@ -209,9 +209,20 @@ def select_kernel(program: Program, launch_file: LaunchFile) -> Kernel:
         raise LabFault(
             what,
             where=launch_file.where("kernel"),
-            fix=f"use one of its kernels: {names or 'none'}",
+            fix=_named_template(program, launch_file.kernel)
+            or f"use one of its kernels: {names or 'none'}",
         )
     return kernel
+
+
+def _named_template(program: Program, name: str) -> str:
+    """Return what to write instead of the name of a template's instance; "" for any other name."""
+    template, arguments, _ = name.partition("<")
+    instances = [k for k in program.kernels if k.name == template.strip()]
+    if not (arguments and instances):
+        return ""
+    fix = f"write `kernel: {template.strip()}`, without template arguments"
+    return fix if len(instances) == 1 else f"{fix}, and instantiate it in the file only once"
 
 
 def check_arguments(kernel: Kernel, launch_file: LaunchFile) -> None:

@@ -68,6 +68,11 @@ extern "C" __global__ void scale(const float* x, float* y, int n)
     if (i < n) y[i] = 2 * x[i];
 }
 """
+INSTANCES = """\
+template <int N> __global__ void add(const float* x, float* y, int n) { y[n - 1] = x[0] + N; }
+template __global__ void add<1>(const float* x, float* y, int n);
+template __global__ void add<2>(const float* x, float* y, int n);
+"""
 LAUNCH = """\
 grid: [1]
 block: [32]
@@ -163,6 +168,10 @@ ROWS = [
         ("launch.yaml:3: args", "takes 3 arguments")),
     Row("no such kernel", launch("grid:", "kernel: scala\ngrid:"), RUN, 2,
         ("launch.yaml:1: kernel", "no kernel `scala`", "scale")),
+    Row("template arguments", launch("grid:", "kernel: scale<float>\ngrid:"), RUN, 2,
+        ("launch.yaml:1: kernel", "write `kernel: scale`, without template arguments")),
+    Row("two instances", launch("grid:", "kernel: add<2>\ngrid:", source=INSTANCES), RUN, 2,
+        ("launch.yaml:1: kernel", "write `kernel: add`", "instantiate it in the file only once")),
     Row("no out folder", launch(), f"{RUN} --out no", 2, ("the folder does not exist",)),
     Row("2^31 blocks", launch("[1]", "[2147483648]"), RUN, 2,
         ("launch.yaml:1: grid", "cudaErrorInvalidConfiguration", "at most 2147483647")),
