@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from dataclasses import replace
-from functools import partial
+from functools import cache, partial
 from itertools import filterfalse
 from typing import TYPE_CHECKING
 
@@ -43,6 +43,7 @@ from grader.simulator.edited_code import (
 from grader.simulator.ptx.call_copies import original_name
 from grader.simulator.ptx.model import Function, Module, root_lines
 from grader.simulator.schedules import ABREAST
+from grader.simulator.wait_trials import Conflicts
 
 if TYPE_CHECKING:
     from grader.simulator.diagnose.kernel_code import KernelCode
@@ -64,11 +65,13 @@ class BarrierTrials:
         code: what is read of its code.
         raw: the run that found the races.
         run: runs a machine in the order of the races, or in another one.
+        conflicts: the accesses of one more run.
     """
 
     def __init__(
-        self, machine: Machine, module: Module, code: KernelCode, raw: Raw, run: Run
-    ) -> None:
+        self, machine: Machine, module: Module, code: KernelCode, raw: Raw, run: Run,
+        conflicts: Conflicts,
+    ) -> None:  # fmt: skip
         self.machine, self.module, self.code, self.run = machine, module, code, run
         self.left = (
             most_trials(machine.image, MOST_TRIALS) if raw.ended and raw.steps <= MOST_STEPS else 0
@@ -76,6 +79,7 @@ class BarrierTrials:
         self.known: dict[object, bool | None] = {}
         self.moves: dict[int, Moved | None] = {}
         self.stuck, self.raw = _breaks_barriers(raw), raw
+        self.reach = cache(conflicts.reach)
 
     def orders(self, gap: Gap, r: Report) -> bool | None:
         """Whether a barrier at the place of a gap ends a race; None where that was not tried.

@@ -54,7 +54,7 @@ from grader.simulator.schedules import (
     updates,
 )
 from grader.simulator.variants import Variant, Variants, decode_variants
-from grader.simulator.wait_trials import WaitTrials, arrivals_of
+from grader.simulator.wait_trials import Conflicts, WaitTrials, arrivals_of
 
 TIMEOUT_SHARE = 4
 LEAST_STEPS = 1_000_000
@@ -259,8 +259,8 @@ class _Simulation:
         kinds, module = {*raw.reports["kind"].tolist()}, self.variants_of.modules[False]
         if self.left().seconds <= LEAST_SECONDS:
             return
+        own = replace(limits, steps=most, seconds=self.left().seconds)
         if STANDSTILL in kinds and prod(self.launch.grid) > 1:
-            own = replace(limits, steps=most, seconds=self.left().seconds)
             explainer.came = arrivals_of(machine, code, self.launch, own)
         if RACE in kinds and raw.ended and machine.image.exact and self.trials:
             self.trials -= 1
@@ -272,7 +272,8 @@ class _Simulation:
                 explainer.missing = {**signals, **found}
         if not (limits.schedule or kinds.isdisjoint((RACE, STANDSTILL, *BARRIER_KINDS))):
             explainer.cause = WaitTrials(machine, code, run).cause(raw)
-            explainer.trials = BarrierTrials(machine, module, code, raw, run)
+            conflicts = Conflicts(machine, self.launch, own)
+            explainer.trials = BarrierTrials(machine, module, code, raw, run, conflicts)
 
     def changed_run(self, limits: Limits) -> Callable[[Machine, int], Raw]:
         """What runs a changed machine, in the order of some limits (0) or in another one."""

@@ -8,21 +8,24 @@ has left the barrier. A run without that, and without any finding, shows it.
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from functools import partial
+from functools import cached_property, partial
+from math import prod
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from grader import regex
-from grader.launch import Launch
+from grader.launch import WARP_SIZE, Launch
 from grader.simulator.core import bindings as c
 from grader.simulator.core.run import Limits, Machine, Raw
 from grader.simulator.diagnose.aborts import Arrivals, arrivals
 from grader.simulator.diagnose.copies import NOT_COMMITTED, WHY_BITS
 from grader.simulator.diagnose.places import LOOPS
-from grader.simulator.diagnose.races import IN_FLIGHT
+from grader.simulator.diagnose.races import ACROSS_BLOCKS, IN_FLIGHT, WITHIN_WARP, Report
 from grader.simulator.edited_code import (
     MOST_STEPS,
     changed_machine,
@@ -48,6 +51,8 @@ _WAITS = ("mbarrier.try_wait", "mbarrier.test_wait")
 _DROP, _GROUP = "mbarrier.arrive_drop", "cp.async.wait_group"
 _WAIT_NAME = regex(r"wait|try|test|parity", re.IGNORECASE)
 _PARITY = regex(r"[01][uU]?|true|false")
+_WHERE = ["at", "bytes", "block", "thread", "phase", "space", "buffer"]
+_WORD = 4
 _HARMLESS = {c.OLD_VALUE, c.EARLY_EXIT}
 
 
@@ -68,6 +73,56 @@ def arrivals_of(
     if seen is None or not seen.size or max(seen["pc"]) >= len(is_atomic):
         return {}
     return arrivals(seen[is_atomic[seen["pc"]]], code.line_of, launch.grid)
+
+
+class Conflicts:
+    """The accesses of one run, which show between which threads places conflict.
+
+    Args:
+        machine: the kernel.
+        launch: the launch.
+        limits: what one more run may take.
+    """
+
+    def __init__(self, machine: Machine, launch: Launch, limits: Limits) -> None:
+        self.machine, self.launch = machine, launch
+        self.limits = replace(limits, trace=MOST_TRACED, proof=False)
+
+    @cached_property
+    def accesses(self) -> NDArray[np.void]:
+        """The accesses, as many as are recorded."""
+        seen = self.machine.run(self.launch, self.limits, count=False).accesses
+        return np.empty(0, c.ACCESS) if seen is None else seen
+
+    def reach(self, r: Report) -> int:
+        """The flag of a race between the threads farthest from each other that conflict there.
+
+        Threads conflict that access one word with no barrier between, in the two places of a race.
+        Those of two blocks count where a barrier of all blocks may order them.
+
+        Args:
+            r: the report of a race between two threads of a block.
+        """
+        grid = self.launch.cooperative and r.target.space == "global"
+        if grid and self._meet(r, block=False):
+            return ACROSS_BLOCKS
+        warps = prod(self.launch.block) > WARP_SIZE
+        return 0 if warps and self._meet(r, block=True) else r.flags & WITHIN_WARP
+
+    def _meet(self, r: Report, *, block: bool) -> bool:
+        """Whether warps of one `block`, or several blocks, access one word in both places."""
+        first, then = (self._by_word(pc, block=block) for pc in (r.pc, r.pc2))
+        return any(len(first[word] | then[word]) > 1 for word in first.keys() & then.keys())
+
+    def _by_word(self, pc: int, *, block: bool) -> dict[tuple[int, ...], set[int]]:
+        """By a word between two barriers, the warps of a `block`, or blocks, that access it."""
+        out: dict[tuple[int, ...], set[int]] = defaultdict(set)
+        own = self.accesses[self.accesses["pc"] == pc]
+        for at, bytes_, number, thread, phase, *space in own[_WHERE].tolist():
+            for word in range(at // _WORD, (at + bytes_ - 1) // _WORD + 1):
+                key = (word, phase, *space, number * block)
+                out[key].add(thread // WARP_SIZE if block else number)
+        return out
 
 
 class WaitTrials:

@@ -1280,3 +1280,138 @@ extern "C" __global__ void branches_in_a_loop_that_all_leave(int *a) {
         __syncthreads();
     }
 }
+
+// The pair of threads that is found is in one warp, but warps conflict there, too.
+// kernel bins_read_by_other_warps grid 2 block 64
+// in x int32 = np.arange(128)
+// inout y int32 = np.zeros(16) -> _
+// hints Put __syncthreads() between line a< and line b<
+extern "C" __global__ void bins_read_by_other_warps(const int *x, int *y) {
+    __shared__ int bins[16];
+    int t = threadIdx.x;
+    if (t < 16) bins[t] = 0;
+    __syncthreads();
+    int bin = x[blockIdx.x * 64 + t] * 7 % 16;
+    atomicAdd(&bins[bin], 1);  // <a
+    int u = 63 - t;
+    if (u < 16)                    // <b
+        atomicAdd(y + u, bins[u]);  // <- race
+}
+
+// kernel maximum_read_by_other_warps grid 1 block 96
+// in x int32 = np.arange(96)
+// inout y int32 = np.zeros(96) -> _
+// hints Put __syncthreads() between line a< and line b<
+extern "C" __global__ void maximum_read_by_other_warps(const int *x, int *y) {
+    __shared__ int most[2];
+    int t = threadIdx.x;
+    if (t < 2) most[t] = 0;
+    __syncthreads();
+    atomicMax(&most[t % 2], x[t]);  // <a
+    y[t] = most[(t + 1) % 2];       // <b <- race
+}
+
+// In other rounds other warps access the elements, behind a barrier.
+// kernel neighbors_of_one_warp grid 1 block 64
+// in x int32 = np.arange(64)
+// inout y int32 = np.zeros(64) -> _
+// hints Put __syncwarp() between line a< and line b<
+extern "C" __global__ void neighbors_of_one_warp(const int *x, int *y) {
+    __shared__ int s[64];
+    int t = threadIdx.x, sum = 0;
+    for (int round = 0; round < 2; round++) {
+        int at = (t + 32 * round) % 64;
+        s[at] = x[at];        // <a
+        sum += s[at ^ 1];     // <b <- race
+        __syncthreads();
+    }
+    y[t] = sum;
+}
+
+// Both threads of a pair exchange its elements.
+// kernel pairs_sorted_by_both grid 1 block 64
+// in x int32 = np.arange(64)
+// inout y int32 = np.zeros(64) -> _
+// hints Lines a< and b< exchange two elements of `s`, and several threads do so with the same elements at once.
+extern "C" __global__ void pairs_sorted_by_both(const int *x, int *y) {
+    __shared__ int s[64];
+    int t = threadIdx.x;
+    s[t] = x[t] * 37 % 64;
+    __syncthreads();
+    for (int d = 32; d; d /= 2) {
+        int p = t ^ d;
+        if (s[t] > s[p]) {
+            int kept = s[t];
+            s[t] = s[p];  // <a <- race
+            s[p] = kept;  // <b
+        }
+        __syncthreads();
+    }
+    y[t] = s[t];
+}
+
+// kernel turned_by_all_threads grid 2 block 32
+// inout a float32 = np.arange(64) -> _
+// hints Lines a< and b< exchange two elements of `a`
+extern "C" __global__ void turned_by_all_threads(float *a) {
+    int i = blockIdx.x * 32 + threadIdx.x;
+    float own = a[i], other = a[63 - i];
+    a[i] = other;     // <a <- race
+    a[63 - i] = own;  // <b
+}
+
+// kernel transposed_by_all_threads grid 1 block 8,8
+// inout a int32 = np.arange(64) -> _
+// hints Lines a< and b< exchange two elements of `a`
+__device__ void exchange(int &a, int &b) {
+    int t = a;
+    a = b;  // <a <- race
+    b = t;  // <b
+}
+
+extern "C" __global__ void transposed_by_all_threads(int *a) {
+    int x = threadIdx.x, y = threadIdx.y;
+    exchange(a[y * 8 + x], a[x * 8 + y]);
+}
+
+// kernel sums_and_differences_by_both grid 1 block 64
+// inout a int32 = np.arange(64) -> _
+// hints Lines a< and b< exchange two elements of `a`
+extern "C" __global__ void sums_and_differences_by_both(int *a) {
+    int t = threadIdx.x, p = t ^ 32;
+    int own = a[t], other = a[p];
+    a[t] = own + other;  // <a <- race
+    a[p] = own - other;  // <b
+}
+
+// Without a barrier between rounds a barrier is what is missing, though elements are exchanged.
+// kernel rounds_of_exchanges grid 1 block 128
+// in x int32 = np.arange(128)
+// inout y int32 = np.zeros(128) -> _
+// hints Put __syncthreads() after line a<, before the next iteration of the loop reaches line b<
+extern "C" __global__ void rounds_of_exchanges(const int *x, int *y) {
+    __shared__ int s[128];
+    int t = threadIdx.x;
+    s[t] = x[t];
+    __syncthreads();
+    for (int d = 64; d; d /= 2) {
+        int p = t ^ d;
+        if (t < p) {          // <b
+            int kept = s[t];  // <- race
+            s[t] = s[p];
+            s[p] = kept;
+        }  // <a
+    }
+    __syncthreads();
+    y[t] = s[t];
+}
+
+// kernel turned_by_half_of_the_threads grid 2 block 32
+// inout a float32 = np.arange(64) -> np.arange(64)[::-1]
+extern "C" __global__ void turned_by_half_of_the_threads(float *a) {
+    int i = blockIdx.x * 32 + threadIdx.x;
+    if (i >= 32) return;
+    float own = a[i], other = a[63 - i];
+    a[i] = other;
+    a[63 - i] = own;
+}

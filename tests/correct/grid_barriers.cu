@@ -102,3 +102,38 @@ extern "C" __global__ void warp_parts_without_barrier(const float *x, float *a, 
   grid.sync();
   y[i] = next + a[63 - i];
 }
+
+// A warp's lanes race, and so do the blocks.
+// kernel rounds_until_another_block_counts grid 2 block 32 cooperative yes
+// inout y int32 = np.zeros(64) -> _
+// inout count int32 = np.zeros(1) -> _
+// hints Put a barrier of all blocks (grid.sync()) after line a<, before the next iteration of the loop reaches line b<
+extern "C" __global__ void rounds_until_another_block_counts(int *y, int *count) {
+  auto grid = cg::this_grid();
+  int i = grid.thread_rank(), rounds = 1;
+  if (i == 0) *count = 1;
+  grid.sync();
+  for (int round = 0; round < rounds; round++) {
+    y[i] += round;
+    if (i == 0 && round < 3) atomicAdd(count, 1);  // <b <- race
+    grid.sync();
+    rounds = *count;  // <a <- race
+  }
+}
+
+// kernel rounds_that_wait_for_the_count grid 2 block 32 cooperative yes
+// inout y int32 = np.zeros(64) -> np.full(64, 6)
+// inout count int32 = np.zeros(1) -> [4]
+extern "C" __global__ void rounds_that_wait_for_the_count(int *y, int *count) {
+  auto grid = cg::this_grid();
+  int i = grid.thread_rank(), rounds = 1;
+  if (i == 0) *count = 1;
+  grid.sync();
+  for (int round = 0; round < rounds; round++) {
+    y[i] += round;
+    if (i == 0 && round < 3) atomicAdd(count, 1);
+    grid.sync();
+    rounds = *count;
+    grid.sync();
+  }
+}

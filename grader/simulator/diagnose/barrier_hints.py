@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from grader.simulator.diagnose.places import Gap
+from grader.simulator.diagnose.places import Exchange, Gap
 
 _NAMED_BARRIER = "a named barrier (bar.sync) of all threads that read or write it"
 """The fix where only some threads of a block arrive: __syncthreads() would wait forever."""
+_GRID_BARRIER = "a barrier of all blocks (grid.sync())"
 _ACCESSES = {"RAW": ("write", "read"), "WAR": ("read", "write")}
 
 
 def barrier_advice(gap: Gap, hazard: str, *, warp: bool) -> str:
     """Where the missing barrier belongs, as sentences; `warp`: between lanes of one warp."""
     barrier = "__syncwarp()" if warp else _NAMED_BARRIER if gap.named else "__syncthreads()"
+    barrier, warp = (_GRID_BARRIER, False) if gap.grid else (barrier, warp)
     own, other = _ACCESSES.get(hazard, ("first write", "other write"))
     if gap.first != gap.then:
         own, other = f"line {gap.first}", f"line {gap.then}"
@@ -94,3 +96,14 @@ def _place(gap: Gap, hazard: str) -> str:
     again = f"between line {behind} and line {before}, and " if gap.both else ""
     first, then = gap.apart if any(gap.apart) else (first, then)
     return f"{again}after line {first}, before the next iteration of the loop reaches line {then}"
+
+
+def exchange_hint(lines: Exchange, name: str) -> str:
+    """The fix of an exchange of two elements that both threads of a pair make."""
+    own, other = lines
+    what = f"Line {own} exchanges" if own == other else f"Lines {own} and {other} exchange"
+    return (
+        f"{what} two elements of {name}, and several threads do so with the same elements at once. "
+        "No atomic exchanges two elements: let only one thread of each pair do it, such as the one "
+        "with the smaller index, and let no element be in two pairs."
+    )

@@ -77,6 +77,10 @@ def is_narrow(f: Finding) -> bool:
     return f.kind == "race" and f.space == "global" and f.other is not None and not _is_across(f)
 
 
+_OF_THE_GRID = "a barrier of all blocks"
+"""In a hint that says where one belongs."""
+
+
 def with_wider_pairs(
     findings: tuple[Finding, ...], others: tuple[Finding, ...]
 ) -> tuple[Finding, ...]:
@@ -88,7 +92,13 @@ def with_wider_pairs(
     """
     wide = {_place_of(f): f for f in reversed(others) if f.kind == "race" and _is_across(f)}
     return tuple(
-        replace(w, count=f.count, severity=f.severity, follows=f.follows)
+        replace(
+            w,
+            count=f.count,
+            severity=f.severity,
+            follows=f.follows,
+            hint=f.hint if _OF_THE_GRID in f.hint else w.hint,
+        )
         if is_narrow(f) and (w := wide.get(_place_of(f)))
         else f
         for f in findings

@@ -70,6 +70,7 @@ class Gap:
         block: the number of that innermost block in the syntax tree; -1 if there is none.
         inner: of a `condition`, whether only some threads come to it.
         head: of one not `forward`, whether the first line is the condition of the loop.
+        grid: whether threads of other blocks conflict in the two lines, too.
     """
 
     first: int
@@ -84,6 +85,7 @@ class Gap:
     block: int = -1
     inner: bool = False
     head: bool = False
+    grid: bool = False
 
 
 class Branches:
@@ -332,3 +334,36 @@ def _kind(node: Node) -> Kind:
 def access_word(store: bool, atomic: bool) -> Access:
     """The word for an access in messages."""
     return "atomic" if atomic else "write" if store else "read"
+
+
+Exchange = tuple[int, int]
+"""The lines of two assignments, each of which makes an element from the other's."""
+
+
+def exchanges(tree: Tree) -> Iterator[Exchange]:
+    """The pairs of assignments of one block that make each of two elements from the other."""
+    values: dict[str, set[str]] = {}
+    made: dict[int, list[tuple[str, set[str], int]]] = {}
+    for node in tree.walk("init_declarator", "assignment_expression"):
+        left, right = (node.part("declarator") or node.part("left")), node.part("value")
+        right = right or node.part("right")
+        if left is None or right is None:
+            continue
+        target, used = _words(left), _elements(right)
+        used |= {x for name in used for x in values.get(name, ())}
+        if left.kind == "identifier":
+            values[target] = used
+        block = next((up.index for up in node.ancestors if up.kind == "compound_statement"), 0)
+        own = made.setdefault(block, [])
+        yield from ((line, node.line) for x, of, line in own if x in used and target in of - {x})
+        own.append((target, used, node.line))
+
+
+def _elements(node: Node) -> set[str]:
+    """The variables and elements in an expression, without blanks."""
+    kinds = "identifier", "subscript_expression", "pointer_expression", "field_expression"
+    return {_words(x) for x in node.walk(*kinds)}
+
+
+def _words(node: Node) -> str:
+    return "".join(node.text.split())

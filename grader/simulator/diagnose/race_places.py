@@ -46,6 +46,9 @@ class Trials(Protocol):
     def orders(self, gap: Gap, r: Report) -> bool | None:
         """Whether a barrier at the place of a gap ends a race; None where that was not tried."""
 
+    def reach(self, r: Report) -> int:
+        """The farthest that threads are apart which conflict in a race's two places."""
+
     def moved(self, r: Report) -> Moved | None:
         """Where a barrier that some threads do not reach is for all of them; None if not found."""
 
@@ -103,8 +106,23 @@ class RacePlaces:
         races = (r for r in self.reports if r.kind == c.RACE and r.has(WITHIN_WARP))
         return frozenset((r.pc2, r.pc) for r in races)
 
+    def _widened(self, r: Report) -> Report:
+        """A race within a warp as one of the block, where other warps conflict in its places."""
+        if not r.has(WITHIN_WARP) or r.has(_NO_GAP) or self._reach(r):
+            return r
+        other = replace(r, flags=r.flags & ~WITHIN_WARP)
+        gap = self._gap(other)
+        return r if gap is None or gap.kind == "unknown" else other
+
+    def _reach(self, r: Report) -> int:
+        """The flag of a race between the threads farthest from each other that conflict there."""
+        own = r.flags & (WITHIN_WARP | ACROSS_BLOCKS)
+        return own if self.trials is None or own == ACROSS_BLOCKS else self.trials.reach(r)
+
     def _gap(self, r: Report) -> Gap | None:
         gap = self._lines_apart(r)
+        if gap is not None and self._reach(r) == ACROSS_BLOCKS and not r.has(ACROSS_BLOCKS):
+            return self.code.branches.placed(replace(gap, grid=True), r.target.name, library=False)
         instructions = self.code.image.instructions
         library = all(pc < len(instructions) and instructions[pc].via for pc in (r.pc, r.pc2))
         placed = gap and self.code.branches.placed(gap, r.target.name, library=library)
@@ -164,6 +182,7 @@ class RacePlaces:
 
     def ordered(self, r: Report) -> tuple[Report, str]:
         """The report with the access that the program orders first as partner, and the hazard."""
+        r = self._widened(r)
         if r.has(STORE) and r.has(OTHER_STORE):
             return r, "WAW"
         write, read = (r.pc, r.pc2) if r.has(STORE) else (r.pc2, r.pc)

@@ -10,17 +10,19 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Sequence
 from dataclasses import replace
+from functools import cached_property
 from math import prod
 from typing import TYPE_CHECKING
 
 from grader import regex
 from grader.launch import Dim3, Finding
 from grader.simulator.core import bindings as c
+from grader.simulator.diagnose.barrier_hints import exchange_hint
 from grader.simulator.diagnose.calls import Calls
 from grader.simulator.diagnose.consequences import Flow, Value, addressed, is_load
 from grader.simulator.diagnose.locks import Locks
 from grader.simulator.diagnose.messages import swap_fix
-from grader.simulator.diagnose.places import Gap
+from grader.simulator.diagnose.places import Exchange, Gap, exchanges
 from grader.simulator.diagnose.races import (
     ACROSS_BLOCKS,
     ATOMIC,
@@ -67,7 +69,7 @@ class TwoSteps:
 
     def __init__(self, flow: Flow, lines: Sequence[str], tree: Tree) -> None:
         self.flow, self.image, self.lines = flow, flow.image, lines
-        self.locks = Locks(flow, lines, tree)
+        self.locks, self.tree = Locks(flow, lines, tree), tree
 
     def hint(
         self, r: Report, gap: Gap | None, reports: Sequence[Report], grid: Dim3, order: ProgramOrder
@@ -87,6 +89,8 @@ class TwoSteps:
             return ""
         if stores and not _is_atomic(r) and (known := self._locked(r)):
             return known
+        if (lines := self._exchange(r, reports, order)) and not _is_atomic(r):
+            return exchange_hint(lines, name)
         beside = self._beside_atomics(reports)
         twice = _written_twice(reports, r.target.name)
         updates = [pc for pc in (*stores, *self._written_back(r, beside)) if self._updates(pc)]
@@ -124,6 +128,26 @@ class TwoSteps:
             return finding
         lines = self.image.locations[reads[0]].line, r.line
         return replace(finding, hint=swap_fix(r.target.name, *lines, same=False, computed=True))
+
+    @cached_property
+    def exchanges(self) -> list[Exchange]:
+        """The lines of the source that exchange two elements."""
+        return [*exchanges(self.tree)]
+
+    def _exchange(
+        self, r: Report, reports: Sequence[Report], order: ProgramOrder
+    ) -> Exchange | None:
+        """The lines by which several threads exchange elements of a race's variable at once."""
+        stores = {self._line(pc, r) for pc, is_store in _plain(r) if is_store}
+        own = [lines for lines in self.exchanges if stores <= {*lines}] if stores else []
+        both = {
+            frozenset((x.line, x.line2))
+            for x in reports
+            if x.kind == c.RACE and x.target.name == r.target.name
+            if x.has(STORE) and x.has(OTHER_STORE)
+            if x.has(ACROSS_BLOCKS) or not order.follows(x.pc, x.pc)
+        }
+        return next((lines for lines in own if any(pair <= {*lines} for pair in both)), None)
 
     def _update(self, store: int, name: str) -> str:
         """What is wrong with an update in two steps, and the fix."""
