@@ -50,6 +50,7 @@ MOST_TRACED = 1 << 16
 _WAITS = ("mbarrier.try_wait", "mbarrier.test_wait")
 _DROP, _GROUP = "mbarrier.arrive_drop", "cp.async.wait_group"
 _WAIT_NAME = regex(r"wait|try|test|parity", re.IGNORECASE)
+_ASM_WAIT = regex(r"\bmbarrier\.(?:try|test)_wait\.parity\b[^;\]]*\](?:\s*,\s*(\d)\s*[;,])?")
 _PARITY = regex(r"[01][uU]?|true|false")
 _WHERE = ["at", "bytes", "block", "thread", "phase", "space", "buffer"]
 _WORD = 4
@@ -226,11 +227,14 @@ class WaitTrials:
             if name is None or not known or not _WAIT_NAME.search(name.text):
                 continue
             if _PARITY.fullmatch(given[-1].text) and (loop := _rounds_of(call, given[0])):
-                yield (
-                    f"Line {call.line} waits for parity {given[-1].text} in each round of the loop "
-                    f"of line {loop.line}. Phases have parity 0 and 1 in turn: wait for the parity "
-                    "of the round's phase, which changes from round to round."
-                )
+                yield _constant_parity(call, loop, given[-1].text)
+        for wait in self.code.variables.tree.walk("gnu_asm_expression"):
+            given = [x for node in wait.walk("gnu_asm_input_operand") if (x := node.part("value"))]
+            text = "\n".join(self.code.lines[wait.line - 1 : wait.last_line])
+            found = _ASM_WAIT.search(text) if given else None
+            parity = (found and found[1]) or given[-1].text if found else ""
+            if _PARITY.fullmatch(parity) and (loop := _rounds_of(wait, given[0])):
+                yield _constant_parity(wait, loop, parity)
 
 
 def _lacks_commit(r: Any) -> bool:
@@ -239,14 +243,26 @@ def _lacks_commit(r: Any) -> bool:
     return bool(flight) and int(r["extra"]) % (1 << WHY_BITS) == NOT_COMMITTED
 
 
+def _constant_parity(wait: Node, loop: Node, parity: str) -> str:
+    return (
+        f"Line {wait.line} waits for parity {parity} in each round of the loop of line "
+        f"{loop.line}. Phases have parity 0 and 1 in turn: wait for the parity of the round's "
+        "phase, which changes from round to round."
+    )
+
+
 def _rounds_of(call: Node, barrier: Node) -> Node | None:
     """The loop around a wait, other than one that repeats it, whose rounds use one barrier."""
     if re.search(r"[\[+]", barrier.text):
         return None
+    outputs = {x.text for out in call.walk("gnu_asm_output_operand") if (x := out.part("value"))}
     names = {*re.findall(r"[A-Za-z_]\w*", barrier.text)}
     for loop in call.ancestors:
         condition = loop.part("condition") if loop.kind in LOOPS else None
-        repeats = condition is not None and condition.start <= call.start < condition.end
+        repeats = condition is not None and (
+            condition.start <= call.start < condition.end
+            or not outputs.isdisjoint(re.findall(r"\w+", condition.text))
+        )
         if loop.kind not in LOOPS or repeats:
             continue
         made = loop.walk("init_declarator", "assignment_expression")

@@ -1415,3 +1415,96 @@ extern "C" __global__ void turned_by_half_of_the_threads(float *a) {
     a[i] = other;
     a[63 - i] = own;
 }
+
+// kernel one_parity_in_inline_assembly grid 1 block 64
+// in in int32 = np.arange(256)
+// inout out int32 = np.zeros(256) -> _
+// hints Line a< waits for parity 0 in each round of the loop of line b<. Phases have parity 0 and 1 in turn
+extern "C" __global__ void one_parity_in_inline_assembly(const int *in, int *out) {
+    __shared__ alignas(8) unsigned long long bar;
+    __shared__ int s[2][64];
+    int t = threadIdx.x;
+    unsigned b = __cvta_generic_to_shared(&bar), done;
+    if (t == 0) asm volatile("mbarrier.init.shared.b64 [%0], 64;" ::"r"(b) : "memory");
+    __syncthreads();
+    for (int r = 0; r < 4; r++) {  // <b
+        s[r & 1][t] = in[r * 64 + t];
+        asm volatile("{.reg .b64 q; mbarrier.arrive.shared.b64 q, [%0];}" ::"r"(b) : "memory");  // <- barrier-divergence
+        do {
+            asm volatile(  // <a
+                "{.reg .pred p; mbarrier.try_wait.parity.shared.b64 p, [%1], %2; selp.u32 %0, 1, 0, p;}"
+                : "=r"(done)
+                : "r"(b), "r"(0)
+                : "memory");  // <- timeout
+        } while (!done);
+        out[r * 64 + t] = s[r & 1][63 - t];  // <- uninitialized-read
+    }
+}
+
+// The parity changes with the round.
+// kernel parity_of_the_round_in_assembly grid 1 block 64
+// in in int32 = np.arange(256)
+// out out int32 = np.arange(256).reshape(4, 64)[:, ::-1].ravel()
+extern "C" __global__ void parity_of_the_round_in_assembly(const int *in, int *out) {
+    __shared__ alignas(8) unsigned long long bar;
+    __shared__ int s[2][64];
+    int t = threadIdx.x;
+    unsigned b = __cvta_generic_to_shared(&bar), done;
+    if (t == 0) asm volatile("mbarrier.init.shared.b64 [%0], 64;" ::"r"(b) : "memory");
+    __syncthreads();
+    for (int r = 0; r < 4; r++) {
+        s[r & 1][t] = in[r * 64 + t];
+        asm volatile("{.reg .b64 q; mbarrier.arrive.shared.b64 q, [%0];}" ::"r"(b) : "memory");
+        do {
+            asm volatile(
+                "{.reg .pred p; mbarrier.try_wait.parity.shared.b64 p, [%1], %2; selp.u32 %0, 1, 0, p;}"
+                : "=r"(done)
+                : "r"(b), "r"(r & 1)
+                : "memory");
+        } while (!done);
+        out[r * 64 + t] = s[r & 1][63 - t];
+    }
+}
+
+// More copies are in flight than there are buffers, though each is waited for.
+// kernel prefetch_of_four_into_three grid 1 block 32
+// in x int32 = np.arange(256)
+// inout y int32 = np.zeros(32) -> _
+// hints The copy of line a< writes `s` while an earlier one to the same place is in flight
+#include <cuda/pipeline>
+extern "C" __global__ void prefetch_of_four_into_three(const int *x, int *y) {
+    __shared__ int s[3][32];
+    int t = threadIdx.x, sum = 0;
+    auto pipe = cuda::make_pipeline();
+    for (int next = 0, k = 0; k < 8; k++) {
+        for (; next < 8 && next < k + 4; next++) {
+            pipe.producer_acquire();
+            cuda::memcpy_async(&s[next % 3][t], x + 32 * next + t, sizeof(int), pipe);  // <a <- race
+            pipe.producer_commit();
+        }
+        pipe.consumer_wait();
+        sum += s[k % 3][t];
+        pipe.consumer_release();
+    }
+    y[t] = sum;
+}
+
+// kernel prefetch_of_three_into_three grid 1 block 32
+// in x int32 = np.arange(256)
+// out y int32 = np.arange(256).reshape(8, 32).sum(0)
+extern "C" __global__ void prefetch_of_three_into_three(const int *x, int *y) {
+    __shared__ int s[3][32];
+    int t = threadIdx.x, sum = 0;
+    auto pipe = cuda::make_pipeline();
+    for (int next = 0, k = 0; k < 8; k++) {
+        for (; next < 8 && next < k + 3; next++) {
+            pipe.producer_acquire();
+            cuda::memcpy_async(&s[next % 3][t], x + 32 * next + t, sizeof(int), pipe);
+            pipe.producer_commit();
+        }
+        pipe.consumer_wait();
+        sum += s[k % 3][t];
+        pipe.consumer_release();
+    }
+    y[t] = sum;
+}

@@ -6,7 +6,7 @@ core/watch/copies.c): the low bits are the reason, the others a number that belo
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from grader import regex
@@ -17,6 +17,7 @@ from grader.simulator.diagnose.places import Gap
 from grader.simulator.diagnose.races import (
     IN_FLIGHT,
     NO_PROXY_FENCE,
+    OTHER_STORE,
     STORE,
     WITHIN_WARP,
     Report,
@@ -44,17 +45,27 @@ def tracking_barrier(r: Report) -> int | None:
     return r.extra >> WHY_BITS if tracked else None
 
 
-def wait_hint(r: Report, barrier: str, statement: str, *, bulk: bool) -> str:
+def wait_hint(
+    r: Report, reports: Sequence[Report], barrier: str, statement: str, *, bulk: bool
+) -> str:
     """The fix of an access to the memory of a copy in flight.
 
     Args:
         r: the report; its partner is the copy.
+        reports: all reports of the run.
         barrier: the variable that holds the mbarrier which completes it; empty without a name.
         statement: the text of the copy's line.
         bulk: whether it is a bulk copy, which nothing else completes.
     """
     why, number = r.extra & ((1 << WHY_BITS) - 1), r.extra >> WHY_BITS
     copy, access = r.line2, r.line
+    read = any(x.has(IN_FLIGHT) and x.pc2 == r.pc2 and not x.has(STORE) for x in reports)
+    if r.pc == r.pc2 and r.has(STORE) and r.has(OTHER_STORE) and not read:
+        return (
+            f"The copy of line {copy} writes {subject(r)} while an earlier one to the same place "
+            "is in flight: more copies have started than there are buffers. Start fewer copies "
+            "before the wait, or use more buffers."
+        )
     name = f"`{barrier}`" if barrier else "its mbarrier"
     if why == _READ_NOT_AWAITED:
         return (

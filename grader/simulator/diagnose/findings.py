@@ -375,7 +375,8 @@ class Explainer:
             barrier = tracking_barrier(r)
             name = self.shared(barrier).name if barrier is not None else ""
             bulk = self.image.ops[copy].startswith("cp.async.bulk")
-            return r, replace(finding, hint=wait_hint(r, name, self._text(r.line2), bulk=bulk))
+            hint = wait_hint(r, self.reports, name, self._text(r.line2), bulk=bulk)
+            return r, replace(finding, hint=hint)
         if overwriting and gap is not None and not r.has(ACROSS_BLOCKS):
             return r, replace(finding, hint=overwriting_hint(r, replace(gap, both=False)))
         tracked = gap is not None and gap.kind == "phases"

@@ -51,8 +51,9 @@ _MISUSES: dict[int, tuple[str, str, Severity]] = {
     _ARRIVE_TWICE: (
         "gets a second arrival in one phase here, from {arrivals} of its threads, and its count is "
         "{count}: the phase ends before all threads have arrived",
-        "Let each thread arrive once in each phase, or initialize it with the number of all "
-        "arrivals of a phase: {all}, if each of these {arrivals} arrives twice.",
+        "Let each thread wait for the end of a phase before it arrives again. Where it is to "
+        "arrive several times in each phase, initialize it with the number of all arrivals of a "
+        "phase.",
         "error",
     ),
 }
@@ -86,7 +87,7 @@ def mbarrier_finding(r: Report) -> Finding:
     access, arrivals = "written" if r.has(STORE) else "read", r.extra >> _ARRIVALS_SHIFT
     name = f"`{r.target.element}`" if r.target.name else "this memory"
     what = f"{name} {what.format(count=f'{r.bytes:,}', access=access, arrivals=arrivals)}"
-    fix = fix.format(arrivals=arrivals, all=r.bytes + arrivals)
+    fix = fix.format(arrivals=arrivals)
     return Finding(
         "barrier-divergence", severity, what, space="shared", variable=r.target.name, hint=fix
     )

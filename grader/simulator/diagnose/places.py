@@ -342,6 +342,7 @@ Exchange = tuple[int, int]
 
 def exchanges(tree: Tree) -> Iterator[Exchange]:
     """The pairs of assignments of one block that make each of two elements from the other."""
+    references = {_words(x) for node in tree.walk("reference_declarator") for x in node.named}
     values: dict[str, set[str]] = {}
     made: dict[int, list[tuple[str, set[str], int]]] = {}
     for node in tree.walk("init_declarator", "assignment_expression"):
@@ -353,6 +354,8 @@ def exchanges(tree: Tree) -> Iterator[Exchange]:
         used |= {x for name in used for x in values.get(name, ())}
         if left.kind == "identifier":
             values[target] = used
+            if target not in references:
+                continue
         block = next((up.index for up in node.ancestors if up.kind == "compound_statement"), 0)
         own = made.setdefault(block, [])
         yield from ((line, node.line) for x, of, line in own if x in used and target in of - {x})

@@ -97,8 +97,8 @@ def _fix(r: Report, hazard: str, gap: Gap | None, strays: bool) -> str:
         return _volatile_fix(r)
     if r.has(BLOCK_SCOPE):
         return (
-            "A block-scoped atomic is atomic within its own block only. Use the device-scoped "
-            "form: atomicAdd instead of atomicAdd_block, or thread_scope_device."
+            "An access of a block's scope is atomic within its own block only. Use the device's: "
+            "atomicAdd instead of atomicAdd_block, thread_scope_device, or .gpu in PTX."
         )
     if hazard == "WAW" and no_barrier and r.target.size_hint:
         return r.target.size_hint
