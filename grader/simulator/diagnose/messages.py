@@ -6,9 +6,7 @@ the Finding has in its fields; each hint is a fix in the imperative.
 
 from __future__ import annotations
 
-from dataclasses import replace
-
-from grader.launch import Finding, OtherAccess
+from grader.launch import Finding, OtherAccess, Severity
 from grader.simulator.core import bindings as c
 from grader.simulator.diagnose.confirmation import LAMBDA
 from grader.simulator.diagnose.places import access_word
@@ -95,25 +93,17 @@ def _uninitialized(r: Report) -> Finding:
         hint += f" {t.size_hint}" if t.size_hint else ""
     else:
         hint = f"`{t.name}` starts uninitialized. Assign to it before you read it or add to it."
-    return _without_effect(
-        r,
-        Finding(
-            "uninitialized-read",
-            "error",
-            f"read of {t.space} `{t.element}`, which no thread has written",
-            space=t.space,
-            access="read",
-            variable=t.name,
-            hint=hint,
-        ),
-    )
+    why = f"read of {t.space} `{t.element}`, which no thread has written"
+    return _unset_finding(r, why, t.space, hint)
 
 
-def _without_effect(r: Report, f: Finding) -> Finding:
+def _unset_finding(r: Report, why: str, space: str, hint: str) -> Finding:
     """The finding of an uninitialized read, a warning where no output depends on its value."""
-    if not r.has(NO_EFFECT):
-        return f
-    return replace(f, severity="warning", message=f"{f.message}; no output depends on its value")
+    unused, name = r.has(NO_EFFECT), r.target.name
+    why += "; no output depends on its value" * unused
+    severity: Severity = "warning" if unused else "error"
+    kind, access = "uninitialized-read", "read"
+    return Finding(kind, severity, why, space=space, access=access, variable=name, hint=hint)
 
 
 def old_value_finding(r: Report) -> Finding:
@@ -206,18 +196,7 @@ def undefined_finding(r: Report) -> Finding:
         hint = f"Use the members, not the bytes between them, or fill `{t.name}` with memset first."
     if t.space == "result":
         why, hint = _undefined_result(t.element, own=bool(t.extent))
-    return _without_effect(
-        r,
-        Finding(
-            "uninitialized-read",
-            "error",
-            why,
-            space="local",
-            access="read",
-            variable=t.name,
-            hint=hint,
-        ),
-    )
+    return _unset_finding(r, why, "local", hint)
 
 
 def _ended(r: Report, own: str, bytes_: str) -> tuple[str, str]:
