@@ -18,13 +18,10 @@ from grader.simulator.core.run import Raw
 from grader.simulator.decode.blocks import successors
 from grader.simulator.decode.module import Image
 from grader.simulator.diagnose.branching import block_of
-from grader.simulator.order_runs import How, OneRun
+from grader.simulator.order_runs import LANE_ORDERS, How, OneRun
 from grader.simulator.pauses import Interruption, interruptions
 from grader.simulator.ptx.flow import reached
 from grader.simulator.schedules import lasting_difference
-
-LANE_ORDERS = (1, 2)
-"""The orders of lanes, first to last and last to first: see core/machine/launch.h."""
 
 ONE_BY_ONE = tuple(
     How(s, whole_turns=True, lane_order=o) for s, o in product((0, 1, 2), LANE_ORDERS)

@@ -11,12 +11,14 @@ from numpy.typing import NDArray
 
 from grader import dataclass
 from grader.launch import Finding, Launch
+from grader.simulator.core.bindings import ANOTHER_LANE
 from grader.simulator.core.run import Limits, Machine, Raw
 from grader.simulator.decisions import Decisions
 from grader.simulator.decode.module import Image
 from grader.simulator.diagnose.branching import limited_reads
 from grader.simulator.pauses import MOST_AFTER, MOST_TRACED
 from grader.simulator.schedules import (
+    BACKWARD,
     BY_ACCESS,
     GIVE_UP,
     LONG_WAITS,
@@ -31,6 +33,9 @@ from grader.simulator.schedules import (
 
 WHOLE_ORDERS = (1, 2, 3, 4)
 """The orders of blocks and warps in which no warp is interrupted, some of them backwards."""
+
+LANE_ORDERS = (1, 2)
+"""The orders of lanes, first to last and last to first: see core/machine/launch.h."""
 
 MOST_DIFFERENT = 2
 """The most runs with another value of an output that may be made again for it."""
@@ -218,6 +223,13 @@ class OrderRuns:
         raw, found, may_be_old = self.runs.order(min(self.most, self.left), schedule)
         self.left -= raw.steps
         return raw, found_in_order(raw, self.counted(found, How(schedule))), may_be_old
+
+    def races_of_lanes(self) -> tuple[Finding, ...]:
+        """The races of lanes that follow atomics by what others observed alone."""
+        if not (self.usual.observed & ANOTHER_LANE and self.affords(1)):
+            return ()
+        run = self.run(How(BACKWARD, lane_order=LANE_ORDERS[-1]))
+        return tuple(f for f in run.errors if f.kind == "race")
 
     def counted(self, found: tuple[Finding, ...], how: How) -> tuple[Finding, ...]:
         """The findings of a run that count, which a watchdog may have ended."""

@@ -126,7 +126,7 @@ class OtherOrders(OrderRuns):
         image = machines[-1].image
         may_run = self.usual.steps <= ORDER_STEPS
         may_run = may_run and may_be_right(self, trace.errors, image, self._pause)
-        asked: Sequence[int] = chosen_orders(machines) if may_run else ()
+        asked: Sequence[int] = chosen_orders(machines, self.usual.observed) if may_run else ()
         if schedules:
             asked, self.left = range(1, schedules + 1), schedules * self.most
         loads = strong_loads(image) if may_run else frozenset[int]()
@@ -141,6 +141,8 @@ class OtherOrders(OrderRuns):
             self.others.append(raw)
             self.note(raw, schedule)
             old += [schedule] if may_be_old else []
+        if may_run and not (image.waits or any(f.severity == "error" for f in findings)):
+            findings += self.races_of_lanes()
         for schedule in LONG_WAITS if asked and self.timed else ():
             if self.affords(1):
                 findings = merge_findings(findings, self.order(schedule)[1])

@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grader.launch import Array, Dim3, Finding, Launch, Trace
-from grader.simulator.core.bindings import LIMIT, TIMEOUT
+from grader.simulator.core.bindings import ANOTHER_WARP, LIMIT, TIMEOUT
 from grader.simulator.core.run import Machine, Raw
 from grader.simulator.decode.memory import (
     HAS_CHECKS,
@@ -67,6 +67,9 @@ not one for 0.3 ms alone. Only what its accesses do then counts: its end may be 
 GIVE_UP = (7, 15)
 """Those of ORDERS in which waits for a limited time, or number of looks, give up."""
 
+BACKWARD = 7
+"""That in which the last block and the last warp run first, and all others backwards."""
+
 FEW_ORDERS = (5, 6, 8)
 """Those for a kernel in which atomics of several threads may interleave."""
 
@@ -94,23 +97,26 @@ def most_steps(usual: int) -> int:
     return ORDERS_SHARE * usual + ORDERS_STEPS
 
 
-def chosen_orders(machines: Sequence[Machine]) -> Sequence[int]:
+def chosen_orders(machines: Sequence[Machine], observed: int = 0) -> Sequence[int]:
     """Choose the other orders for a kernel.
 
     Args:
         machines: the variants; in the last one, if it is the optimized one, an atomic on global
             memory whose result is unused is a `red`; only there are the loops whole in which a
             library waits for an mbarrier.
+        observed: of the usual run. Where plain accesses follow atomics of other warps by what
+            others observed alone, these may observe nothing backwards.
     """
     tests = machines[-1].image.sync & HAS_TESTS
     if communicates(machines) or any(m.image.sync & HAS_CHECKS for m in machines):
         return ORDERS
     if tests:
         return TEST_ORDERS
+    backward = (BACKWARD,) if observed & ANOTHER_WARP else ()
     if updates(machines):
-        return FEW_ORDERS
+        return FEW_ORDERS + backward
     drawn = [op for op in machines[-1].image.ops if op.startswith("atom.") and ".global." in op]
-    return FEW_ORDERS if len(drawn) > 1 else ()
+    return (FEW_ORDERS if len(drawn) > 1 else ()) + backward
 
 
 def reads_clocks(image: Image) -> bool:

@@ -408,3 +408,96 @@ extern "C" __global__ void looks_once(int *s, int *out) {
     else if (int now = *(volatile int *)s; now >= 0) ok = now >= 0;
     out[blockIdx.x] = ok;
 }
+
+// Atomics whose values nobody uses: the block that comes last in the usual order has observed all others.
+// kernel last_index_block_reads grid 4 block 32
+// in x int32 = np.arange(128) % 7
+// inout total int32 = [0] -> _
+// out y int32 = [0] -> _
+extern "C" __global__ void last_index_block_reads(const int *x, int *total, int *y) {
+  int v = __reduce_add_sync(~0u, (unsigned)x[blockIdx.x * 32 + threadIdx.x]);
+  if (threadIdx.x == 0) {
+    atomicAdd(total, v);  // <- race
+    if (blockIdx.x == gridDim.x - 1) *y = *total;  // <- race
+  }
+}
+
+// kernel last_ticket_reads grid 4 block 32
+// in x int32 = np.arange(128) % 7
+// inout total int32 = [0] -> _
+// inout tickets uint32 = [0] -> [4]
+// out y int32 = [(np.arange(128) % 7).sum()]
+extern "C" __global__ void last_ticket_reads(const int *x, int *total, unsigned *tickets, int *y) {
+  int v = __reduce_add_sync(~0u, (unsigned)x[blockIdx.x * 32 + threadIdx.x]);
+  if (threadIdx.x == 0) {
+    atomicAdd(total, v);
+    __threadfence();
+    if (atomicAdd(tickets, 1) == gridDim.x - 1) {
+      __threadfence();
+      *y = *total;
+    }
+  }
+}
+
+// kernel histogram_read_in_warp grid 2 block 64
+// in x int32 = np.arange(128) % 11
+// inout h int32 = np.zeros(16) -> _
+extern "C" __global__ void histogram_read_in_warp(const int *x, int *h) {
+  __shared__ int s[16];
+  int t = threadIdx.x;
+  if (t < 16) s[t] = 0;
+  __syncthreads();
+  atomicAdd(&s[x[blockIdx.x * 64 + t]], 1);  // <- race
+  __syncwarp();
+  int u = 63 - t;
+  if (u < 16) atomicAdd(h + u, s[u]);  // <- race
+}
+
+// kernel histogram_read_in_block grid 2 block 64
+// in x int32 = np.arange(128) % 11
+// inout h int32 = np.zeros(16) -> np.bincount(np.arange(128) % 11, minlength=16)
+extern "C" __global__ void histogram_read_in_block(const int *x, int *h) {
+  __shared__ int s[16];
+  int t = threadIdx.x;
+  if (t < 16) s[t] = 0;
+  __syncthreads();
+  atomicAdd(&s[x[blockIdx.x * 64 + t]], 1);
+  __syncthreads();
+  int u = 63 - t;
+  if (u < 16) atomicAdd(h + u, s[u]);
+}
+
+// kernel counter_reset_by_a_block grid 3 block 1
+// inout m int32 = [0] -> _
+extern "C" __global__ void counter_reset_by_a_block(int *m) {
+  atomicAdd(m, 1);  // <- race
+  if (blockIdx.x == 2) *m = 0;  // <- race
+}
+
+// kernel counter_reset_by_the_last grid 3 block 1
+// inout m int32 = [0] -> [0]
+extern "C" __global__ void counter_reset_by_the_last(int *m) {
+  if (atomicAdd(m, 1) == gridDim.x - 1) *m = 0;
+}
+
+// kernel count_read_by_the_last_lane grid 1 block 32
+// out y int32 = [0] -> _
+extern "C" __global__ void count_read_by_the_last_lane(int *y) {
+  __shared__ int s;
+  if (threadIdx.x == 0) s = 0;
+  __syncwarp();
+  atomicAdd(&s, 1);  // <- race
+  if (threadIdx.x == 31) *y = s;  // <- race
+}
+
+// kernel counts_read_in_their_warps grid 1 block 64
+// out y int32 = np.full(64, 32)
+extern "C" __global__ void counts_read_in_their_warps(int *y) {
+  __shared__ int s[2];
+  int t = threadIdx.x;
+  if (t % 32 == 0) s[t / 32] = 0;
+  __syncwarp();
+  atomicAdd(&s[t / 32], 1);
+  __syncwarp();
+  y[t] = s[t / 32];
+}

@@ -156,6 +156,7 @@ ACCESS = np.dtype(
     ]
 )
 FENCE, WARP_SYNC, BARRIER_ARRIVED, BARRIER_LEFT, UNCHANGED = range(1, 6)
+ANOTHER_LANE, ANOTHER_WARP = 1, 2
 REPORTS = 1024
 ENDED, ABORTED, NO_MEMORY, AGAIN, NOT_PROVEN = range(5)
 (
@@ -276,6 +277,7 @@ class CLaunch(ctypes.Structure):
                 "lost",
                 "status",
                 "printed_bytes",
+                "observed",
             )
         ),
         ("steps", c_uint64),

@@ -142,6 +142,7 @@ class Raw:
     accesses: NDArray[np.void] | None = None
     traced: int = 0
     work: NDArray[np.void] | None = None
+    observed: int = 0
 
 
 class Results:
@@ -211,12 +212,11 @@ class Machine:
 
         Raises MachineFault when memory runs out, and PtxError when the code cannot be launched.
         """
-        image = self.image
-        in_order = image.may_wait or image.exact or bool(image.runtime - {"__assertfail"})
-        in_order = in_order or bool(image.sync & HAS_NONCOHERENT)
-        in_order = in_order or bool(limits.schedule or limits.trace or limits.stop_at_error)
-        in_order = in_order or limits.pause is not None or bool(limits.lane_order)
-        begun = time.thread_time()
+        image, begun = self.image, time.thread_time()
+        asked = limits.schedule or limits.trace or limits.stop_at_error or limits.lane_order
+        needed = image.may_wait or image.exact or image.sync & HAS_NONCOHERENT
+        calls, pauses = image.runtime - {"__assertfail"}, limits.pause is not None
+        in_order = bool(asked or needed or calls or pauses)
         raw = None if in_order else self._proven(launch, limits, count, memory)
         if raw is None:
             left = limits.seconds - (time.thread_time() - begun)
@@ -271,24 +271,22 @@ class Machine:
         shift = self.shift(GLOBAL, launch)
         for b in buffers:
             b.shadow(shift)
-        counted = len(self.image.ops) + 1 if count else 0
-        results = Results(counted, len(self.arrays.blocks), limits.trace)
+        ops, blocks = len(self.image.ops), len(self.arrays.blocks)
+        results = Results(ops + 1 if count else 0, blocks, limits.trace)
         table, chosen = buffer_table(buffers), np.array(limits.blocks, np.uint64)
         n = c.CLaunch.from_buffer_copy(self.image_terms)
         _set_terms(n, launch, limits)
         _set_memory(n, loaded, table)
         _set_results(n, results)
+        n.global_shift, n.ordered, n.leaps = shift, ordered, leaps
         n.insn, n.block = self.arrays.insns.ctypes.data, self.arrays.blocks.ctypes.data
         if proof is not None:
             _set_proof(n, proof)
         n.chosen = chosen.ctypes.data if chosen.size else None
-        ops = len(self.image.ops)
-        given = (limits.stale, ops), (limits.limited, ops), (limits.lone, len(self.arrays.blocks))
-        marks = [_marks(which, count) for which, count in given]
+        given = (limits.stale, ops), (limits.limited, ops), (limits.lone, blocks)
+        marks = [_marks(*one) for one in given]
         n.stale, n.limited, n.lone = (m.ctypes.data if m.size else None for m in marks)
-        n.global_shift, n.ordered, n.leaps = shift, ordered, leaps
-        if count and limits.measures is not None:
-            n.work = results.work.ctypes.data
+        n.work = results.work.ctypes.data if count and limits.measures is not None else None
         status = self.core.run(n)
         if status in (c.AGAIN, c.NOT_PROVEN) or (proof is not None and status != c.ENDED):
             return None
@@ -310,6 +308,7 @@ class Machine:
             results.accesses[: n.traced] if limits.trace else None,
             n.traced,
             results.work if n.work else None,
+            n.observed,
         )
 
     @cached_property

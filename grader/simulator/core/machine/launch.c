@@ -236,6 +236,7 @@ static void add_up(Launch *n, const Worker *k) {
     n->visit_lanes[j] += k->visit_lanes[j];
   }
   n->steps += k->steps;
+  n->observed |= k->observed;
 }
 
 static bool run_on_threads(Team *team, Worker *all, u32 workers) {

@@ -297,10 +297,13 @@ typedef struct {
   u32 by_block;                 /* whether basic blocks do more than run: set by core_run */
   /* out */
   u32 nreports, lost, status, printed_bytes;
+  u32 observed;                 /* what only atomics that observed others ordered: enum Observed */
   u64 steps;
 } Launch;
 enum { HAS_FENCES = 1, HAS_BLOCK_SCOPE = 2, HAS_ACQUIRES = 4, HAS_NONCOHERENT = 8, HAS_UPDATES = 16,
        HAS_CHECKS = 32, HAS_TESTS = 64 };
+/* A plain access that follows atomics of another lane, or warp, by what atomics of the usual order observed alone. */
+enum Observed { ANOTHER_LANE = 1, ANOTHER_WARP = 2 };
 enum LaneOrder { IN_STEP, FIRST_TO_LAST, LAST_TO_FIRST };
 enum OldPause { NO_PAUSE, AT_ONCE, AFTER_FENCE }; /* at once, or after the next fence */
 enum Status { ENDED, ABORTED, NO_MEMORY, AGAIN, NOT_PROVEN };

@@ -137,6 +137,7 @@ struct Worker {
   u64 heap_used; u32 buffer_room; /* heap.c */
   f64 deadline;                 /* on the clock of now() */
   u32 looks; bool late;         /* see is_late */
+  u32 observed;                 /* enum Observed */
   bool stop, no_memory;         /* anyone may set them: the launch ends */
   Pointers pointers;            /* to shared memory, in global memory */
   struct Residents *residents;  /* launch.c: the blocks that run in turn, or NULL */

@@ -131,12 +131,28 @@ void hide(Visit *v, u32 *link, u32 *shown) {
   Ledger *g = ledger_of(v->w->worker);
   u32 at = take_node(g, link);
   Node *n = &g->node[at - 1];
+  const Node now = {.block = v->w->cta->number, .phase = phase_of(v->w->cta), .warp = v->w->index,
+                    .lanes = 1u << v->lane, .epoch = order_of(v->w->cta)->epoch[v->thread]};
   bool seen;
+  v->took |= took_from(&now, n);
   while (n->earlier) {
     u32 e = take_node(g, &n->earlier);
     put_node(g, unordered(v, &g->node[e - 1], &seen) == LANES ? &v->earlier : shown, e);
   }
   put_node(g, &v->earlier, at);
+}
+
+/* Notes that a plain access follows a write which precedes it, or was only observed, but not all whose place
+ * the write has, except by observation: in another order an atomic need not have observed them. */
+void note_observed(Visit *v, const Node *n, bool observed) {
+  bool here = n->block == v->w->cta->number, in_warp = here && n->warp == v->w->index;
+  if (strong(v->access) || !(n->took || observed)) return;
+  u32 took = n->took;
+  if (here && n->phase < phase_of(v->w->cta)) took &= TOOK_BLOCK;
+  if (!in_warp || n->epoch != order_of(v->w->cta)->epoch[v->thread]) took &= ~(u32)TOOK_LANE;
+  if (observed) took |= in_warp ? TOOK_LANE : TOOK_WARP;
+  if (took & TOOK_LANE) v->w->worker->observed |= ANOTHER_LANE;
+  if (took & (TOOK_WARP | TOOK_BLOCK)) v->w->worker->observed |= ANOTHER_WARP;
 }
 
 /* The write that was just kept hides others, unless whoever observes it observed them too. */

@@ -104,8 +104,23 @@ typedef struct Node {
   u16 size; u8 flag, access;         /* bytes of the element; Insn.flag; enum Access */
   u8 covered, gone;                  /* the present access covers some lanes; all */
   bool raced;                        /* one of the accesses raced with one before it */
+  u8 took;                           /* whose places it has that it may have observed alone: see took_from() */
 } Node;
 _Static_assert(sizeof(Node) == 64, "a node is a cache line");
+
+/* Node.took: of another lane, warp or block. */
+enum { TOOK_LANE = 1, TOOK_WARP = 2, TOOK_BLOCK = 4 };
+
+/* An access takes the place of another one: whose places it has then, unless a full barrier, or in the warp
+ * another epoch, orders them all before it. */
+static inline u8 took_from(const Node *now, const Node *old) {
+  bool earlier = old->phase < now->phase;
+  if (old->block != now->block) return TOOK_BLOCK;
+  if (old->warp != now->warp) return (old->took & TOOK_BLOCK) | (earlier ? 0 : TOOK_WARP);
+  if (earlier) return old->took & TOOK_BLOCK;
+  if (old->epoch != now->epoch) return old->took & (TOOK_BLOCK | TOOK_WARP);
+  return old->took | (old->lanes & ~now->lanes ? TOOK_LANE : 0);
+}
 
 /* A granule's accesses: those of the present phase and, in global memory, of other blocks. `crowd`: read
  * by several blocks, whose reads are not kept. Writes are numbered by `version`; those from `chain` on are

@@ -94,6 +94,7 @@ static u32 against(Visit *v, u32 *list) {
     u32 lane = matters || alike(v, n) ? unordered(v, n, &seen) : 0;
     any |= n->covered = covers(v, n, lane);
     n->gone = n->covered && lane == LANES;
+    if (matters && lane == LANES) note_observed(v, n, seen);
     if (!matters || v->race_reported || (lane == LANES && !seen) || !conflict(v, n)) continue;
     const Node *other = lane != LANES ? n : hidden_conflict(v, n);
     if (!other) continue;
@@ -235,6 +236,7 @@ static void write_value(Visit *v, bool chained) {
   if (v->access == WRITES) forget(v->w->worker, h);
   u32 before = h->writers;
   add_write(v);
+  if (h->writers != before) g->node[h->writers - 1].took = (u8)v->took;
   if (h->writers != before && v->earlier) keep_hidden(v, &g->node[h->writers - 1]);
   free_list(g, &v->earlier);
 }
@@ -299,6 +301,7 @@ static void visit(Visit *v) {
   Ledger *g = ledger_of(v->w->worker);
   Head *h = v->head;
   v->knows_shown = false;
+  v->took = 0;
   if (v->access == READS) {
     if (h->writers) against(v, &h->writers);
     note_read(v);

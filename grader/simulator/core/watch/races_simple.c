@@ -27,12 +27,16 @@ INLINE bool follows(const Step *s, const Node *n, u32 lane) {
                         n->epoch);
 }
 INLINE bool is_of_one_lane(const Node *n) { return !(n->lanes & (n->lanes - 1)); }
+/* Whether what the node observed alone does not matter to a plain access, or there is nothing. */
+INLINE bool is_settled(const Step *s, const Node *n) {
+  return !n->took || (n->block == s->block && n->phase < s->phase && !(n->took & TOOK_BLOCK));
+}
 
 /* A read joins that of the warp's other lanes, or is the first one. */
 INLINE bool simple_read(const Step *s, const Head *h, u32 lane) {
   if (h->writers) {
     const Node *n = &s->ledger->node[h->writers - 1];
-    if (n->next || !is_of_one_lane(n) || !follows(s, n, lane)) return false;
+    if (n->next || !is_of_one_lane(n) || !follows(s, n, lane) || !is_settled(s, n)) return false;
   }
   if (!h->readers) return true;
   const Node *n = &s->ledger->node[h->readers - 1];
@@ -45,7 +49,7 @@ INLINE bool simple_write(const Step *s, const Head *h, u32 lane) {
   if (h->carried | h->crowd | h->readers) return false;
   if (!h->writers) return true;
   const Node *n = &s->ledger->node[h->writers - 1];
-  return !n->next && !n->earlier && is_of_one_lane(n) && follows(s, n, lane);
+  return !n->next && !n->earlier && is_of_one_lane(n) && follows(s, n, lane) && is_settled(s, n);
 }
 
 /* An atomic takes the place of the one that it observes. */
@@ -72,14 +76,16 @@ INLINE void keep(Step *s, Head *h, u32 lane, u32 offset) {
   if (s->access == WRITES) h->chain = ++h->version + 1;
   /* Read-modify-writes are a chain until one is ordered after the one before. */
   if (s->access == UPDATES && (++h->version, !at || follows(s, &s->ledger->node[at - 1], lane))) h->chain = h->version;
-  if (!at && !(*list = at = new_node(s->w->worker))) return;
-  Node *n = &s->ledger->node[at - 1];
-  *n = s->node;
-  n->lanes = 1u << lane;
-  n->epoch = s->order->epoch[thread_of(s->w, lane)];
-  n->version = s->access == READS ? 0 : h->version;
-  n->chain = h->chain;
-  n->at = offset;
+  bool first = !at;
+  if (first && !(*list = at = new_node(s->w->worker))) return;
+  Node *n = &s->ledger->node[at - 1], now = s->node;
+  now.lanes = 1u << lane;
+  now.epoch = s->order->epoch[thread_of(s->w, lane)];
+  now.version = s->access == READS ? 0 : h->version;
+  now.chain = h->chain;
+  now.at = offset;
+  now.took = first || s->access != UPDATES ? 0 : took_from(&now, n);
+  *n = now;
 }
 
 /* Whether a granule of shared memory has a value, and in this phase at most one access. */

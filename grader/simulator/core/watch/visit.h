@@ -9,7 +9,7 @@ typedef struct {
   Warp *w; const Insn *i; Buffer *buffer; Head *head;
   u32 lane, thread, offset, granule, access;
   u32 at, size;
-  u32 earlier;                       /* the writes that this one hides */
+  u32 earlier, took;                 /* the writes that this one hides; Node.took of it */
   bool reads, fails, race_reported, uninit_reported, loss_reported;
   bool knows_shown;                  /* whether Ledger.shown is that of this visit of the granule */
 } Visit;
@@ -77,6 +77,7 @@ u32 unordered(Visit *v, const Node *n, bool *by_observation);
 const Node *hidden_conflict(Visit *v, const Node *n);
 bool is_evidence(const Visit *v, const Node *n);
 void hide(Visit *v, u32 *link, u32 *shown);
+void note_observed(Visit *v, const Node *n, bool observed);
 void keep_hidden(Visit *v, Node *n);
 void append(Ledger *g, u32 *list, u32 more);
 
