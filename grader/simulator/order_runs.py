@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -15,7 +15,6 @@ from grader.simulator.core.bindings import ANOTHER_LANE
 from grader.simulator.core.run import Limits, Machine, Raw
 from grader.simulator.decisions import Decisions
 from grader.simulator.decode.module import Image
-from grader.simulator.diagnose.branching import limited_reads
 from grader.simulator.pauses import MOST_AFTER, MOST_TRACED
 from grader.simulator.schedules import (
     BACKWARD,
@@ -200,6 +199,7 @@ class OrderRuns:
         most: those that one other run may take.
         left: those that all other runs may still take.
         timed: whether the kernel reads clocks.
+        limited: the reads of waits that give up, each with the number of looks.
         harmless: whether lost updates have no effect.
         others: the runs in other orders so far.
         differ: the orders in which outputs differ, and which arguments these are.
@@ -214,9 +214,15 @@ class OrderRuns:
         self.usual, self.steps, self.most = usual, steps, most
         self.launch, self.names, self.runs = launch, names, runs
         self.others: list[Raw] = []
+        self.limited: Mapping[int, int] = {}
         self.differ: list[tuple[int, frozenset[int]]] = []
         self.kept: dict[int, NDArray[Any]] = {}
         self.left = most_steps(steps)
+
+    @property
+    def looks(self) -> int:
+        """After how many looks the last wait has given up."""
+        return max(self.limited.values(), default=0)
 
     def order(self, schedule: int) -> tuple[Raw, tuple[Finding, ...], bool]:
         """Run in an order: the run, what is found, and whether loads might give old values."""
@@ -234,7 +240,8 @@ class OrderRuns:
     def counted(self, found: tuple[Finding, ...], how: How) -> tuple[Finding, ...]:
         """The findings of a run that count, which a watchdog may have ended."""
         if not self.timed:
-            return found
+            waited = self.looks > LOOKS_IN_A_PAUSE and is_patient(how.schedule)
+            return tuple(f for f in found if not waited or f.kind != "launch-failure")
         gave_up = how.hurries or is_patient(how.schedule)
         ends = frozenset({"launch-failure"} | ({"timeout"} if gave_up else set[str]()))
         ends |= SAMPLE_KINDS - BY_ACCESS if how.schedule in LONG_WAITS else frozenset[str]()
@@ -325,9 +332,8 @@ def given_up(runs: OrderRuns, image: Image, pauses: Sequence[How]) -> tuple[Find
         image: the code that runs.
         pauses: runs in which a thread pauses, who may have what others wait for.
     """
-    limited = limited_reads(image) if image.waits and not runs.timed else {}
-    looks, left = max(limited.values(), default=0), LONG_LOOK_STEPS
-    if looks <= LOOKS_IN_A_PAUSE:
+    limited, looks, left = runs.limited, runs.looks, LONG_LOOK_STEPS
+    if looks <= LOOKS_IN_A_PAUSE or runs.timed:
         return ()
     for how in (*map(How, GIVE_UP), *pauses[:MOST_PAUSES]):
         if left < looks:

@@ -25,6 +25,7 @@ from grader.launch import Finding, Trace
 from grader.simulator.core.run import Machine, Raw
 from grader.simulator.decisions import Decisions
 from grader.simulator.decode.module import Image
+from grader.simulator.diagnose.branching import limited_reads
 from grader.simulator.diagnose.merging import is_narrow, merge_findings, with_wider_pairs
 from grader.simulator.late import (
     Late,
@@ -132,6 +133,7 @@ class OtherOrders(OrderRuns):
         loads = strong_loads(image) if may_run else frozenset[int]()
         findings, old = trace.findings, list[int]()
         self.timed = reads_clocks(image)
+        self.limited = limited_reads(image) if asked and image.waits else {}
         for schedule in asked or (ORDERS if loads else ()):
             enough = self.affords(2 if old else 1) or schedules
             if not enough or (self.others and not asked and not old):

@@ -263,6 +263,26 @@ extern "C" __global__ void stops_after_100000_looks(const int *in, int *mid, int
     }
 }
 
+// kernel stops_after_1000_looks grid 2 block 32
+// in in int32 = np.arange(32)
+// out mid int32 = np.arange(32)
+// inout flag int32 = np.zeros(1) -> np.ones(1)
+// out out int32 = np.arange(32)
+extern "C" __global__ void stops_after_1000_looks(const int *in, int *mid, int *flag, int *out) {
+    int t = threadIdx.x;
+    if (blockIdx.x == 1) {
+        mid[t] = in[t];
+        __threadfence();
+        __syncthreads();
+        if (t == 0) atomicExch(flag, 1);
+    } else {
+        if (t == 0) for (int i = 0; atomicAdd(flag, 0) == 0; i++) if (i > 1000) __trap();
+        __threadfence();
+        __syncthreads();
+        out[t] = mid[t];
+    }
+}
+
 // kernel says_that_it_has_no_lock grid 4 block 32
 // inout lock int32 = np.zeros(1) -> np.zeros(1)
 // inout n int32 = np.zeros(1) -> np.array([10])
