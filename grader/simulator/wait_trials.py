@@ -229,11 +229,11 @@ class WaitTrials:
             if _PARITY.fullmatch(given[-1].text) and (loop := _rounds_of(call, given[0])):
                 yield _constant_parity(call, loop, given[-1].text)
         for wait in self.code.variables.tree.walk("gnu_asm_expression"):
-            given = [x for node in wait.walk("gnu_asm_input_operand") if (x := node.part("value"))]
+            inputs = [x for part in wait.walk("gnu_asm_input_operand") if (x := part.part("value"))]
             text = "\n".join(self.code.lines[wait.line - 1 : wait.last_line])
-            found = _ASM_WAIT.search(text) if given else None
-            parity = (found and found[1]) or given[-1].text if found else ""
-            if _PARITY.fullmatch(parity) and (loop := _rounds_of(wait, given[0])):
+            found = _ASM_WAIT.search(text) if inputs else None
+            parity = (found and found[1]) or inputs[-1].text if found else ""
+            if _PARITY.fullmatch(parity) and (loop := _rounds_of(wait, inputs[0])):
                 yield _constant_parity(wait, loop, parity)
 
 

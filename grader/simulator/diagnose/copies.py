@@ -66,7 +66,6 @@ def wait_hint(
             "is in flight: more copies have started than there are buffers. Start fewer copies "
             "before the wait, or use more buffers."
         )
-    name = f"`{barrier}`" if barrier else "its mbarrier"
     if why == _READ_NOT_AWAITED:
         return (
             "Let the thread that copies commit its group (cp.async.bulk.commit_group) and wait "
@@ -86,6 +85,23 @@ def wait_hint(
             f"them. Let it leave at most {number}: __pipeline_wait_prior({number}), or "
             f"cp.async.wait_group {number}."
         )
+    if why in (_PHASE_NOT_AWAITED, _EARLIER_PHASE, _OTHERS_WAITED):
+        return _phase_hint(why, f"`{barrier}`" if barrier else "its mbarrier", access, bulk=bulk)
+    if number:
+        return (
+            f"Commit the copy of line {copy} (__pipeline_commit(), producer_commit(), "
+            "cp.async.commit_group) and wait for it (__pipeline_wait_prior(0), consumer_wait(), "
+            f"cp.async.wait_group 0), and then call __syncthreads(), before line {access} accesses "
+            "it."
+        )
+    return (
+        "Wait for the copy with __pipeline_wait_prior or cp.async.wait_group, and then call "
+        f"__syncthreads(), before line {access} accesses it."
+    )
+
+
+def _phase_hint(why: int, name: str, access: int, *, bulk: bool) -> str:
+    """The fix where the mbarrier `name` completes the copy that the line `access` accesses."""
     if why == _PHASE_NOT_AWAITED:
         only = " Barriers of the block and cp.async.wait_group do not wait for it." * bulk
         return (
@@ -99,21 +115,9 @@ def wait_hint(
             "which this copy counts. Wait with the token or parity of that phase, and let the "
             "phase expect the bytes of all its copies (expect_tx), before its last arrival."
         )
-    if why == _OTHERS_WAITED:
-        return (
-            f"Other threads have waited for the copy, and this one does not follow them. Let each "
-            f"thread that accesses it wait for {name}, or put __syncthreads() after the wait."
-        )
-    if number:
-        return (
-            f"Commit the copy of line {copy} (__pipeline_commit(), producer_commit(), "
-            "cp.async.commit_group) and wait for it (__pipeline_wait_prior(0), consumer_wait(), "
-            f"cp.async.wait_group 0), and then call __syncthreads(), before line {access} accesses "
-            "it."
-        )
     return (
-        "Wait for the copy with __pipeline_wait_prior or cp.async.wait_group, and then call "
-        f"__syncthreads(), before line {access} accesses it."
+        f"Other threads have waited for the copy, and this one does not follow them. Let each "
+        f"thread that accesses it wait for {name}, or put __syncthreads() after the wait."
     )
 
 
