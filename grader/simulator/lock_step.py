@@ -6,27 +6,39 @@ order shows what is right. Where lanes run one after the other, each has written
 reads. What such runs agree on is right, whichever lane comes first. An element of an output that is
 another one in lock step has lost an update, if it is right as soon as the lanes run one after the
 other from that read to that write alone: how often a lane tries again is up to the order, too.
+
+Lanes in lock step also arrive all at once, so that who waits for too few of them has waited for
+all. `found_between_lanes` runs other threads when some lanes of an instruction have arrived.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
 from itertools import islice, product
 
-from grader.launch import Launch
+from grader.launch import Finding, Launch
 from grader.simulator.core.run import Raw
 from grader.simulator.decode.blocks import successors
 from grader.simulator.decode.module import Image
 from grader.simulator.diagnose.branching import block_of
-from grader.simulator.order_runs import LANE_ORDERS, How, OneRun
+from grader.simulator.order_runs import LANE_ORDERS, How, OneRun, OrderRuns
 from grader.simulator.pauses import Interruption, interruptions
 from grader.simulator.ptx.flow import reached
-from grader.simulator.schedules import lasting_difference
+from grader.simulator.schedules import BY_ACCESS, lasting_difference
 
 ONE_BY_ONE = tuple(
     How(s, whole_turns=True, lane_order=o) for s, o in product((0, 1, 2), LANE_ORDERS)
 )
 """Runs in which threads run one after the other, each until it waits or ends."""
+
+MOST_SPLIT = 2
+"""The instructions between whose lanes other threads run, at most."""
+
+_ONE_BY_ONE_HINT = (
+    "The lanes of a warp may execute line {} one after the other, and what waits for them goes on "
+    "after some of these. Wait until all have executed it."
+)
 
 MOST_PAIRS = 4
 """The pairs of a read and a write that are tried."""
@@ -70,6 +82,34 @@ def lost_in_lock_step(
         if what and len(again) == len(LANE_ORDERS):
             return one, what
     return None
+
+
+def found_between_lanes(
+    runs: OrderRuns, image: Image, lanes: Mapping[int, int], pause: Callable[[int], How]
+) -> tuple[Finding, ...]:
+    """The first wrong accesses of runs in which some lanes have changed a place, and others not.
+
+    In lock step all lanes of an atomic arrive at once: who waits for too few of them, or for the
+    bit of another lane, has waited for all.
+
+    Args:
+        runs: the runs of the launch.
+        image: the code that runs.
+        lanes: by instruction that changes a place, how many lanes do.
+        pause: the pause before an instruction.
+    """
+    for pc, order in product([*lanes][:MOST_SPLIT], LANE_ORDERS):
+        for skips in {1, lanes[pc] - 1}:
+            how = replace(pause(pc), lane_order=order, pause_skips=skips)
+            run = runs.run_if_any(how)
+            if run is None:
+                return ()
+            if wrong := [f for f in run.errors if f.kind in BY_ACCESS]:
+                hint = _ONE_BY_ONE_HINT.format(image.locations[pc].line)
+                return tuple(replace(f, hint=hint) if f.kind == "race" else f for f in wrong)
+            if runs.is_wrong(run) and not runs.is_wrong(runs.run(replace(how, pause=None))):
+                runs.keep(run.raw)
+    return ()
 
 
 def _pairs(usual: Raw, image: Image) -> Iterator[Interruption]:

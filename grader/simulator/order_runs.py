@@ -70,6 +70,7 @@ class How:
         pause: the instruction before which a warp pauses.
         short_pause: whether it pauses only until another warp has changed memory and ended.
         pause_changes: after how many changes of memory by others the pause ends; 0 for no such end.
+        pause_skips: how often warps come there before one pauses; with `lane_order`, their lanes.
         restored: how often a swap's place has what it expects again when the pause before it ends.
         hurries: whether time passes fast, meanwhile, for threads that read clocks.
         limited: the reads of waits that give up after many looks, and do so in this run.
@@ -89,6 +90,7 @@ class How:
     pause: int | None = None
     short_pause: bool = False
     pause_changes: int = 0
+    pause_skips: int = 0
     restored: int = 0
     hurries: bool = False
     limited: frozenset[int] = frozenset()
@@ -111,6 +113,7 @@ class How:
             pause=self.pause,
             short_pause=self.short_pause,
             pause_changes=self.pause_changes,
+            pause_skips=self.pause_skips,
             restored=self.restored,
             hurries=self.hurries,
             limited=self.limited,

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import product
 from typing import Any
 
@@ -36,7 +37,7 @@ from grader.simulator.late import (
     overlaps,
     some_moves,
 )
-from grader.simulator.lock_step import lost_in_lock_step
+from grader.simulator.lock_step import found_between_lanes, lost_in_lock_step
 from grader.simulator.lost_updates import may_be_right
 from grader.simulator.order_runs import (
     MOST_PAUSES,
@@ -58,6 +59,7 @@ from grader.simulator.pauses import (
     after,
     backward_order,
     before_next_read,
+    changed_by_lanes,
     contended,
     interruption,
     order_for,
@@ -235,6 +237,8 @@ class OtherOrders(OrderRuns):
         found = found or self._paused(self._pauses_from_both_ends(traces, tried))
         found = found or given_up(self, code, [self._pause(traces, pc) for pc in writes])
         found = found or (self._late(machine, traces, wanted) if orders else ())
+        lanes = {} if self.timed else changed_by_lanes(traces)
+        found = found or found_between_lanes(self, code, lanes, partial(self._pause, traces))
         return found or (self._old_with_pauses(machine, traces, wanted, loads) if loads else ())
 
     def _interrupted(

@@ -176,13 +176,14 @@ def contended(traces: Traces) -> list[int]:
     """The accesses of places that several threads access and one changes.
 
     Where there is one such place alone, all threads see the same values of it: then only those that
-    their threads come to after another look at it.
+    their threads come to after another look at it, or that write it after another blind write.
     """
     found: dict[int, set[Place]] = {}
     again = set[int]()
     for trace in traces:
         users: dict[Place, set[Thread]] = {}
         looks: dict[tuple[Thread, Place], int] = {}
+        wrote: dict[tuple[Thread, Place], int] = {}
         places: dict[int, set[Place]] = {}
         changed = set[Place]()
         for a in trace:
@@ -191,10 +192,32 @@ def contended(traces: Traces) -> list[int]:
             changed |= {a.place} if a.changes else set()
             again |= {a.pc} if looks.get((a.thread, a.place), a.pc) != a.pc else set()
             looks |= {(a.thread, a.place): a.pc} if a.reads else {}
+            if a.changes:
+                blind = a.overwrites and not a.takes
+                key = a.thread, a.place
+                again |= {a.pc} if blind and wrote.get(key, a.pc) != a.pc else set()
+                wrote |= {key: a.pc} if blind else {}
         for pc, where in places.items():
             found.setdefault(pc, set()).update(p for p in where & changed if len(users[p]) > 1)
     several = len(set().union(*found.values())) > 1
     return sorted(pc for pc, where in found.items() if where and (several or pc in again))
+
+
+def changed_by_lanes(traces: Traces) -> dict[int, int]:
+    """By instruction, how many lanes of a warp change one place at once that other warps read."""
+    found: dict[int, int] = {}
+    for trace in traces:
+        lanes: dict[tuple[int, tuple[int, int], Place], set[Thread]] = {}
+        readers: dict[Place, set[tuple[int, int]]] = {}
+        for a in trace:
+            if a.changes:
+                lanes.setdefault((a.pc, _warp_of(a), a.place), set()).add(a.thread)
+            elif a.reads:
+                readers.setdefault(a.place, set()).add(_warp_of(a))
+        for (pc, warp, place), threads in lanes.items():
+            if len(threads) > 1 and readers.get(place, set()) - {warp}:
+                found[pc] = max(found.get(pc, 0), len(threads))
+    return found
 
 
 def some_of(pcs: Sequence[int], image: Image, most: int) -> list[int]:

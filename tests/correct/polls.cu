@@ -214,3 +214,149 @@ extern "C" __global__ void tickets_of_threads(unsigned *lock, int *n) {
     __threadfence();
     atomicAdd(&lock[1], 1);
 }
+
+// Lanes of a warp arrive by one atomic, and other threads wait for too few of them.
+// kernel arrivals_half_awaited grid 1 block 64
+// in x int32 = np.arange(32)
+// out y int32 = np.zeros(32) -> _
+// hints lanes of a warp may execute line a< one after the other
+extern "C" __global__ void arrivals_half_awaited(const int *x, int *y) {
+  __shared__ int arrived, s[32];
+  int t = threadIdx.x;
+  if (t == 0) arrived = 0;
+  __syncthreads();
+  if (t < 32) {
+    s[t] = x[t];  // <- race
+    __threadfence_block();
+    atomicAdd(&arrived, 1);  // <a
+  } else {
+    while (atomicAdd(&arrived, 0) < 16) {}
+    __threadfence_block();
+    y[t - 32] = s[63 - t];  // <- race
+  }
+}
+
+// kernel arrivals_all_awaited grid 1 block 64
+// in x int32 = np.arange(32)
+// out y int32 = np.arange(31, -1, -1)
+extern "C" __global__ void arrivals_all_awaited(const int *x, int *y) {
+  __shared__ int arrived, s[32];
+  int t = threadIdx.x;
+  if (t == 0) arrived = 0;
+  __syncthreads();
+  if (t < 32) {
+    s[t] = x[t];
+    __threadfence_block();
+    atomicAdd(&arrived, 1);
+  } else {
+    while (atomicAdd(&arrived, 0) < 32) {}
+    __threadfence_block();
+    y[t - 32] = s[63 - t];
+  }
+}
+
+// kernel first_arrival_awaited grid 1 block 64
+// in x int32 = np.arange(32)
+// out y int32 = np.zeros(32) -> _
+extern "C" __global__ void first_arrival_awaited(const int *x, int *y) {
+  __shared__ cuda::atomic<int, cuda::thread_scope_block> arrived;
+  __shared__ int s[32];
+  int t = threadIdx.x;
+  if (t == 0) arrived.store(0, cuda::memory_order_relaxed);
+  __syncthreads();
+  if (t < 32) {
+    s[t] = x[t];  // <- race
+    arrived.fetch_add(1, cuda::memory_order_release);
+  } else {
+    while (arrived.load(cuda::memory_order_acquire) < 1) {}
+    y[t - 32] = s[63 - t];  // <- race
+  }
+}
+
+// kernel first_lane_arrives grid 1 block 64
+// in x int32 = np.arange(32)
+// out y int32 = np.arange(31, -1, -1)
+extern "C" __global__ void first_lane_arrives(const int *x, int *y) {
+  __shared__ cuda::atomic<int, cuda::thread_scope_block> arrived;
+  __shared__ int s[32];
+  int t = threadIdx.x;
+  if (t == 0) arrived.store(0, cuda::memory_order_relaxed);
+  __syncthreads();
+  if (t < 32) {
+    s[t] = x[t];
+    __syncwarp();
+    if (t == 0) arrived.fetch_add(1, cuda::memory_order_release);
+  } else {
+    while (arrived.load(cuda::memory_order_acquire) < 1) {}
+    y[t - 32] = s[63 - t];
+  }
+}
+
+// kernel bit_of_another_lane grid 2 block 32
+// inout g int32 = np.zeros(32) -> _
+// inout bits uint32 = [0] -> [0xffffffff]
+// out y int32 = np.zeros(32) -> _
+extern "C" __global__ void bit_of_another_lane(int *g, unsigned *bits, int *y) {
+  int t = threadIdx.x;
+  if (blockIdx.x == 0) {
+    g[t] = t + 1;  // <- race
+    __threadfence();
+    atomicOr(bits, 1u << t);
+  } else {
+    while ((atomicAdd(bits, 0) & 1u << t) == 0) {}
+    __threadfence();
+    y[t] = g[31 - t];  // <- race
+  }
+}
+
+// kernel bit_of_the_lane grid 2 block 32
+// inout g int32 = np.zeros(32) -> np.arange(1, 33)
+// inout bits uint32 = [0] -> [0xffffffff]
+// out y int32 = np.arange(32, 0, -1)
+extern "C" __global__ void bit_of_the_lane(int *g, unsigned *bits, int *y) {
+  int t = threadIdx.x;
+  if (blockIdx.x == 0) {
+    g[t] = t + 1;
+    __threadfence();
+    atomicOr(bits, 1u << t);
+  } else {
+    while ((atomicAdd(bits, 0) & 1u << (31 - t)) == 0) {}
+    __threadfence();
+    y[t] = g[31 - t];
+  }
+}
+
+// The data is atomic too: too early a look gives another output, and no race.
+// kernel atomic_data_too_early grid 2 block 32 orders wrong
+// inout g int32 = np.zeros(32) -> np.arange(1, 33)
+// inout arrived int32 = [0] -> [32]
+// out y int32 = np.arange(32, 0, -1)
+extern "C" __global__ void atomic_data_too_early(int *g, int *arrived, int *y) {
+  int t = threadIdx.x;
+  if (blockIdx.x == 0) {
+    atomicExch(g + t, t + 1);
+    __threadfence();
+    atomicAdd(arrived, 1);
+  } else {
+    while (atomicAdd(arrived, 0) < 1) {}
+    __threadfence();
+    y[t] = atomicAdd(g + 31 - t, 0);
+  }
+}
+
+// kernel atomic_data_in_time grid 2 block 32
+// inout g int32 = np.zeros(32) -> np.arange(1, 33)
+// inout arrived int32 = [0] -> [32]
+// out y int32 = np.arange(32, 0, -1)
+extern "C" __global__ void atomic_data_in_time(int *g, int *arrived, int *y) {
+  int t = threadIdx.x;
+  if (blockIdx.x == 0) {
+    atomicExch(g + t, t + 1);
+    __threadfence();
+    atomicAdd(arrived, 1);
+  } else {
+    while (atomicAdd(arrived, 0) < 32) {}
+    __threadfence();
+    y[t] = atomicAdd(g + 31 - t, 0);
+  }
+}

@@ -364,3 +364,122 @@ extern "C" __global__ void stored_and_returned(const int *x, int *y) {
   __syncthreads();
   y[t] = s[63 - t];
 }
+
+// A pointer or a flag is published and taken back: another thread may look between the two.
+// kernel freed_once_retracted grid 2 block 1
+// inout g uint64 = [0, 0] -> _
+// out y int32 = [0] -> _
+extern "C" __global__ void freed_once_retracted(unsigned long long *g, int *y) {
+  if (blockIdx.x == 0) {
+    int *p = (int *)malloc(8);
+    p[0] = 5;
+    __threadfence();
+    atomicExch(g, (unsigned long long)p);
+    atomicExch(g, 0ull);
+    __threadfence();
+    free(p);  // <- invalid-access
+  } else {
+    unsigned long long v = atomicAdd(g, 0ull);
+    __threadfence();
+    *y = v ? *(int *)v - 5 : 0;  // <- invalid-access
+    __threadfence();
+    atomicExch(g + 1, 1ull);
+  }
+}
+
+// kernel freed_once_read grid 2 block 1
+// inout g uint64 = [0, 0] -> _
+// out y int32 = [0] -> [0]
+extern "C" __global__ void freed_once_read(unsigned long long *g, int *y) {
+  if (blockIdx.x == 0) {
+    int *p = (int *)malloc(8);
+    p[0] = 5;
+    __threadfence();
+    atomicExch(g, (unsigned long long)p);
+    atomicExch(g, 0ull);
+    while (atomicAdd(g + 1, 0ull) == 0) {}
+    __threadfence();
+    free(p);
+  } else {
+    unsigned long long v = atomicAdd(g, 0ull);
+    __threadfence();
+    *y = v ? *(int *)v - 5 : 0;
+    __threadfence();
+    atomicExch(g + 1, 1ull);
+  }
+}
+
+// kernel awaited_and_freed grid 2 block 1
+// inout g uint64 = [0, 0] -> _
+// out y int32 = [0] -> _
+extern "C" __global__ void awaited_and_freed(unsigned long long *g, int *y) {
+  if (blockIdx.x == 0) {
+    int *p = (int *)malloc(8);
+    p[0] = 5;
+    __threadfence();
+    atomicExch(g, (unsigned long long)p);
+    atomicExch(g, 0ull);
+    free(p);  // <- invalid-access
+  } else {
+    unsigned long long v;
+    int looks = 0;
+    do v = atomicAdd(g, 0ull); while (!v && looks++ < 100);
+    __threadfence();
+    *y = v && *(int *)v > 9;  // <- invalid-access
+  }
+}
+
+// kernel data_reused_once_retracted grid 2 block 1
+// inout data int32 = [0] -> _
+// inout ready int32 = [0] -> _
+// out y int32 = [0] -> _
+extern "C" __global__ void data_reused_once_retracted(int *data, int *ready, int *y) {
+  if (blockIdx.x == 0) {
+    *data = 5;
+    __threadfence();
+    atomicExch(ready, 1);
+    atomicExch(ready, 0);
+    __threadfence();
+    *data = 6;  // <- race
+  } else {
+    int now = atomicAdd(ready, 0);
+    __threadfence();
+    *y = now ? *data - 5 : 0;  // <- race
+  }
+}
+
+// kernel data_kept_once_retracted grid 2 block 1
+// inout data int32 = [0] -> [5]
+// inout ready int32 = [0] -> [0]
+// out y int32 = [0] -> [0]
+extern "C" __global__ void data_kept_once_retracted(int *data, int *ready, int *y) {
+  if (blockIdx.x == 0) {
+    *data = 5;
+    __threadfence();
+    atomicExch(ready, 1);
+    atomicExch(ready, 0);
+  } else {
+    int now = atomicAdd(ready, 0);
+    __threadfence();
+    *y = now ? *data - 5 : 0;
+  }
+}
+
+// kernel data_of_each_signal grid 2 block 1
+// inout data int32 = [0, 0] -> [5, 6]
+// inout ready int32 = [0] -> [2]
+// out y int32 = [0] -> [0]
+extern "C" __global__ void data_of_each_signal(int *data, int *ready, int *y) {
+  if (blockIdx.x == 0) {
+    data[0] = 5;
+    __threadfence();
+    atomicExch(ready, 1);
+    data[1] = 6;
+    __threadfence();
+    atomicExch(ready, 2);
+  } else {
+    int now = atomicAdd(ready, 0);
+    __threadfence();
+    *y = now ? data[now - 1] - 4 - now : 0;
+  }
+}

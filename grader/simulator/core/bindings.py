@@ -258,6 +258,7 @@ class CLaunch(ctypes.Structure):
                 "pause",
                 "short_pause",
                 "pause_changes",
+                "pause_skips",
                 "restored",
                 "hurries",
                 "long_looks",

@@ -70,8 +70,8 @@ class Limits:
             wait, or change nothing.
         short_pause: whether it waits only until a warp ends after memory has changed.
         pause_changes: the pause ends when other warps have changed memory so often; 0: not so.
-        restored: the pause, before a compare-and-swap, ends when the place, after other values, has
-            so often had the one again that the swap expects; 0: not so.
+        pause_skips: how often warps, with `lane_order` lanes, come there before one of them waits.
+        restored: how often a swap's place has again what it expects when the pause ends; 0: not so.
         hurries: whether time passes fast, while a warp pauses, for one that reads clocks.
         limited: the program counters of reads in loops that give up after some rounds.
         long_looks: the most looks, at these, for which warps keep their turns.
@@ -103,6 +103,7 @@ class Limits:
     pause: int | None = None
     short_pause: bool = False
     pause_changes: int = 0
+    pause_skips: int = 0
     restored: int = 0
     hurries: bool = False
     limited: frozenset[int] = frozenset()
@@ -362,7 +363,7 @@ def _set_terms(n: c.CLaunch, launch: Launch, limits: Limits) -> None:
     n.old_pause, n.pause_changes = limits.old_pause, limits.pause_changes
     n.restored, n.hurries, n.long_looks = limits.restored, limits.hurries, limits.long_looks
     n.lane_order, n.first_wins = limits.lane_order, limits.first_wins
-    n.measures = limits.measures or 0
+    n.measures, n.pause_skips = limits.measures or 0, limits.pause_skips
     n.step_limit, n.time_limit = limits.steps, limits.seconds
 
 

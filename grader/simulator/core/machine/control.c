@@ -288,7 +288,8 @@ OUTLINE bool run_besides(Warp *w, const BasicBlock *b) {
   if (n->work) add_steps(w, b->steps);
   if (!n->old_pause && (!n->pause || w->worker->has_paused)) return false;
   for (const Insn *i = n->insn + b->first; i < n->insn + b->end; i++) {
-    if (i->pc + 1 == n->pause && !w->worker->has_paused && has_lanes(w, i)) run_others(w, i);
+    if (i->pc + 1 == n->pause && !w->worker->has_paused && has_lanes(w, i) && w->worker->skipped_pauses++ >= n->pause_skips)
+      run_others(w, i);
     if (i->guard) guarded(w, i);
     else i->exec(w, i);
     if (w->worker->gave_old == w && n->old_pause && (n->old_pause == AT_ONCE || i->exec == ptx_fence)) pause_again(w);
