@@ -243,7 +243,7 @@ class SignalTrials:
             raw = self.run(machine, order)
             if not raw.ended or _breaks_barriers(raw):
                 return None
-            left |= _race_lines(raw, lines)
+            left |= race_lines(raw, lines)
         return left
 
 
@@ -315,7 +315,7 @@ class EarlySignals:
             raw = self.run(machine, order)
             if not raw.ended or not set(map(int, raw.reports["kind"])) <= {c.RACE, c.OLD_VALUE}:
                 return None
-            left |= _race_lines(raw, lines)
+            left |= race_lines(raw, lines)
         return left
 
     def _functions(self) -> list[Function]:
@@ -337,7 +337,7 @@ def _moved(early: Early, function: Function) -> Function | None:
     return with_statement_moved(function, statement, place, fence=early.fence)
 
 
-def _race_lines(raw: Raw, lines: Sequence[int]) -> set[frozenset[int]]:
+def race_lines(raw: Raw, lines: Sequence[int]) -> set[frozenset[int]]:
     """The lines of the races of a run."""
     pairs = [(int(r["pc"]), int(r["pc2"])) for r in raw.reports if int(r["kind"]) == c.RACE]
     return {frozenset(lines[pc] for pc in p) for p in pairs if max(p) < len(lines)}

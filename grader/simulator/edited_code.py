@@ -1,20 +1,29 @@
 """Machines of a kernel's debug code with a small change, for runs that try what a hint says.
 
 The debug code has the statements of the source in their order, so that a barrier, an atomic or a
-statement in another place is a change of a few instructions.
+statement in another place is a change of a few instructions. `plain_signals` are what may become
+atomic: the plain accesses to locks, and to what else threads wait for.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from grader.simulator.core.bindings import core
 from grader.simulator.core.run import Machine
+from grader.simulator.decode.dataflow import sources
+from grader.simulator.decode.memory import is_strong
 from grader.simulator.decode.module import Image, decode
+from grader.simulator.diagnose.consequences import is_load
 from grader.simulator.ptx.call_copies import original_name
 from grader.simulator.ptx.model import Function, Instruction, Location, Module
+
+if TYPE_CHECKING:
+    from grader.simulator.diagnose.kernel_code import KernelCode
+    from grader.simulator.diagnose.race_messages import Pair
 
 MOST_STEPS = 1 << 18
 """The warp instructions of a run that is repeated with changed code."""
@@ -85,6 +94,23 @@ def with_ops(machine: Machine, ops: Mapping[int, str]) -> Machine | None:
         for name, own in changed.items()
     ]  # fmt: skip
     return changed_machine(machine, *edited)
+
+
+def with_fences(machine: Machine, places: Iterable[int]) -> Machine | None:
+    """A machine with fences before some program counters; None where these are not known."""
+    found = {pc: function_of(machine, pc) for pc in places}
+    changed: dict[str, set[int]] = defaultdict(set)
+    for known in found.values():
+        if known is None:
+            return None
+        changed[known[0].name].add(known[1])
+    edited = []
+    for name, own in changed.items():
+        function = machine.module.functions[name]
+        for place in sorted(own, reverse=True):
+            function = _with(function, place, Instruction("membar.gl", [], None, Location()))
+        edited.append(function)
+    return changed_machine(machine, *edited) if edited else None
 
 
 def behind(function: Function, own: Sequence[int]) -> int:
@@ -183,3 +209,78 @@ def _with(function: Function, place: int, new: Instruction) -> Function:
     body = [replace(i) for i in function.body]  # decoding changes instructions
     labels = {name: at + (at > place) for name, at in function.labels.items()}
     return replace(function, body=[*body[:place], new, *body[place:]], labels=labels)
+
+
+def plain_signals(
+    machine: Machine, code: KernelCode, pairs: Iterable[Pair]
+) -> list[frozenset[int]]:
+    """The plain accesses to each variable that threads wait for, or take as a lock.
+
+    Args:
+        machine: the kernel.
+        code: what is read of its code.
+        pairs: the races of a run.
+    """
+    groups = list[set[int]]()
+    for pair in pairs:
+        near = [group for group in groups if not group.isdisjoint(pair)]
+        groups = [group for group in groups if group not in near] + [set(pair).union(*near)]
+    found = (_plain_of(machine, code, group) for group in groups)
+    return sorted((own for own in found if own), key=min)
+
+
+def _plain_of(machine: Machine, code: KernelCode, group: Collection[int]) -> frozenset[int]:
+    """The plain accesses of those to one variable; none unless threads wait for it."""
+    image, order = machine.image, code.order
+    plain = {pc for pc in group if _is_plain(image.ops[pc])}
+    stores = {pc for pc in plain if image.ops[pc].startswith("st")}
+    values = {pc: code.flow.loaded(pc) for pc in group if is_load(image.instructions[pc])}
+    waits = [
+        pc
+        for pc, own in values.items()
+        if order.follows(pc, pc) and code.flow.values.blocks.get(pc) in code.flow.controlled(own)
+    ]
+    spins = [pc for pc in waits if pc in plain]
+    swaps = [pc for pc in group if {"cas", "exch"} & {*image.ops[pc].split(".")}]
+    known = spins or (stores and (waits or swaps))
+    if not known and not (stores and _is_checked_twice(code, plain - stores, stores)):
+        return frozenset()
+    own = [v for pc in plain - stores for v in values[pc]]
+    kept = {(owner, name) for owner, name, _ in own}
+    used = {
+        (image.owner[pc], name)
+        for pc in (*stores, *swaps)
+        for name in sources(image.instructions[pc])
+        if not any(name in x for x in image.instructions[pc].operands if x.startswith("["))
+    }
+    return frozenset(plain) if kept.isdisjoint(used) else frozenset()
+
+
+def _is_checked_twice(code: KernelCode, loads: Iterable[int], stores: Collection[int]) -> bool:
+    """Whether stores depend on a load before a lock is taken, and on another one behind it."""
+    image, order, blocks = code.image, code.order, code.flow.values.blocks
+
+    def decides(pc: int) -> bool:
+        decided = code.flow.controlled(code.flow.loaded(pc))
+        return any(blocks.get(store) in decided for store in stores)
+
+    locks = [
+        pc
+        for pc, op in enumerate(image.ops)
+        if {"cas", "exch"} & {*op.split(".")} and order.follows(pc, pc)
+    ]
+    first = [(pc, lock) for pc in loads for lock in locks if order.follows(pc, lock)]
+    first = [(pc, lock) for pc, lock in first if decides(pc)]
+    return any(
+        other != pc and _is_plain(op) and op.startswith("ld") and decides(other)
+        for pc, lock in first[:1]
+        for other, op in enumerate(image.ops)
+        if order.follows(lock, other) and not order.follows(other, lock)
+    )
+
+
+def _is_plain(op: str) -> bool:
+    """Whether an access may be made strong: a plain one of one element of memory."""
+    head, *parts = op.split(".")
+    other = {"param", "local", "const", "nc", "v2", "v4", "f16x2"}
+    return head in ("ld", "st") and not is_strong(op) and other.isdisjoint(parts)

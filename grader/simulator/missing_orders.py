@@ -15,10 +15,10 @@ from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from grader.simulator.barrier_trials import EarlySignals
+from grader.simulator.barrier_trials import EarlySignals, race_lines
 from grader.simulator.core import bindings as c
 from grader.simulator.core.run import Machine, Raw
-from grader.simulator.decode.dataflow import sources, targets
+from grader.simulator.decode.dataflow import targets
 from grader.simulator.decode.memory import (
     ACQUIRE,
     HAS_ACQUIRES,
@@ -28,7 +28,8 @@ from grader.simulator.decode.memory import (
     is_strong,
     scope_of,
 )
-from grader.simulator.diagnose.consequences import is_load
+from grader.simulator.diagnose.kernel_code import source_lines
+from grader.simulator.diagnose.locks import publishes
 from grader.simulator.diagnose.race_messages import Missing, Pair
 from grader.simulator.diagnose.races import (
     BLOCK_SCOPE,
@@ -39,7 +40,13 @@ from grader.simulator.diagnose.races import (
     STALE_CACHE,
     UNWAITED,
 )
-from grader.simulator.edited_code import most_trials, strong, with_ops
+from grader.simulator.edited_code import (
+    most_trials,
+    plain_signals,
+    strong,
+    with_fences,
+    with_ops,
+)
 from grader.simulator.schedules import ABREAST
 
 if TYPE_CHECKING:
@@ -76,12 +83,12 @@ class OrderTrials:
         pairs = self.pairs = _races(raw)
         if not pairs or raw.steps > MOST_STEPS:
             return {}
-        found = self._narrow(raw) or self._narrow_fences(pairs) or self._plain(raw)
-        if found:
+        if found := self._narrow(raw) or self._narrow_fences(pairs):
             return found
         signals = EarlySignals(self.machine, self.code, *self.waits_and_signals(pairs), self.run)
         early = signals.missing(pairs)
-        return {**self._fences(pairs - early.keys()), **early}
+        found = {**self._fences(pairs - early.keys()), **early}
+        return (self._plain(raw) if found.keys() < pairs else {}) or found
 
     def _fences(self, pairs: set[Pair]) -> dict[Pair, Missing]:
         """The races that end where waits acquire, or signals release."""
@@ -190,16 +197,71 @@ class OrderTrials:
         if not left:
             return {}
         by_waits = left - self._left(waits, ())
-        by_signals = left - self._left((), signals) - by_waits
-        acquiring = self._lines_that(left - by_signals, waits, signals, acquire=True)
-        releasing = self._lines_that(left - by_waits, signals, waits, acquire=False)
+        by_signals = left - self._left((), signals)
+        both, swaps = by_waits & by_signals, any(map(self._publishes, signals))
+        sides = (by_waits - both, by_signals) if swaps else (by_waits, by_signals - both)
+        out = self._confirmed(left, *sides, waits, signals)
+        if more := both - out.keys():
+            sides = (more, set[Pair]()) if swaps else (set[Pair](), more)
+            out |= self._confirmed(more, *sides, waits, signals)
+        return out
+
+    def _confirmed(
+        self,
+        pairs: set[Pair],
+        by_waits: set[Pair],
+        by_signals: set[Pair],
+        waits: Sequence[int],
+        signals: Sequence[int],
+    ) -> dict[Pair, Missing]:
+        """The races that end by one line of the waits, one of the signals, or one of each.
+
+        Args:
+            pairs: the races that end by all waits and signals.
+            by_waits: those that end by all waits alone.
+            by_signals: those that are to end by signals alone.
+            waits: the waits.
+            signals: the signals.
+        """
+        both = pairs - by_waits - by_signals
+        acquiring = self._lines_that(both, waits, signals, acquire=True)
+        acquiring |= self._lines_that(by_waits, waits, (), acquire=True)
+        releasing = self._lines_that(both, signals, waits, acquire=False)
+        releasing |= self._lines_that(by_signals, signals, (), acquire=False)
         found = {
             pair: Missing(acquiring.get(pair, 0), releasing.get(pair, 0))
-            for pair in left
+            for pair in pairs
             if (pair in by_signals or pair in acquiring) and (pair in by_waits or pair in releasing)
         }
         remain = {one: self._remain(one, waits, signals) for one in set(found.values())}
-        return {pair: one for pair, one in found.items() if frozenset(pair) not in remain[one]}
+        found = {p: one for p, one in found.items() if frozenset(p) not in remain[one]}
+        return self._by_one_fence(found, waits, signals)
+
+    def _by_one_fence(
+        self, found: dict[Pair, Missing], waits: Sequence[int], signals: Sequence[int]
+    ) -> dict[Pair, Missing]:
+        """What is missing where a fence at one of two lines is enough: it orders more than both."""
+        out, lines = dict(found), self.lines
+        for both in {one for one in found.values() if one.acquires and one.releases}:
+            own = {pair for pair, one in found.items() if one == both}
+            known = {frozenset(lines[pc] for pc in pair) for pair in own}
+            for one in (replace(both, releases=0), replace(both, acquires=0)):
+                places = [pc + 1 for pc in self._at(one.acquires, waits)]
+                left = self._left_with_fences([*places, *self._at(one.releases, signals)])
+                if left is not None and left.isdisjoint(known):
+                    out |= dict.fromkeys(own, one)
+                    break
+        return out
+
+    def _left_with_fences(self, places: Sequence[int]) -> set[frozenset[int]] | None:
+        """The lines of the races with fences before some instructions; None where that fails."""
+        machine, left = with_fences(self.machine, places), set[frozenset[int]]()
+        for order in (0, ABREAST):
+            raw = self.run(machine, order) if machine is not None else None
+            if machine is None or raw is None or not raw.ended:
+                return None
+            left |= race_lines(raw, source_lines(machine.image))
+        return left
 
     def waits_and_signals(self, pairs: Iterable[Pair]) -> tuple[list[int], list[int]]:
         """The strong reads, and the strong writes, that are in no race."""
@@ -229,18 +291,30 @@ class OrderTrials:
         Args:
             pairs: the races.
             tried: the waits, or the signals.
-            others: the others of the two, which all release or acquire.
+            others: those of the others of the two which release or acquire, too.
             acquire: whether waits are tried.
         """
         out: dict[Pair, int] = {}
-        near = [self.lines[pair[0 if acquire else 1]] for pair in pairs]
-        lines = {self.lines[pc] for pc in tried} if pairs else set()
-        for line in sorted(lines, key=lambda n: min(abs(n - x) for x in near))[:MOST_LINES]:
+        near = {pair[0 if acquire else 1] for pair in pairs}
+        found = sorted(
+            (*self._distance(pc, near, acquire=acquire), self.lines[pc]) for pc in tried if near
+        )
+        for line in [*dict.fromkeys(line for *_, line in found)][:MOST_LINES]:
             own = self._at(line, tried)
-            left = self._left(own, others) if acquire else self._left(others, own)
-            for pair in set(pairs) - left - out.keys():
-                out[pair] = line
+            chosen = (own, others) if acquire else (others, own)
+            left = self._remaining(self._ordering(*chosen))
+            out |= {p: line for p in pairs if p not in out and frozenset(p) not in left}
         return out
+
+    def _distance(self, pc: int, near: Iterable[int], *, acquire: bool) -> tuple[int, bool, int]:
+        """How far a wait or signal is from accesses; what publishes by a swap is before others."""
+        calls, lines = min(self.code.calls.distance(pc, access) for access in near)
+        return calls, acquire or not self._publishes(pc), lines
+
+    def _publishes(self, pc: int) -> bool:
+        """Whether the line of an instruction swaps a value in."""
+        line = self.code.lines[self.lines[pc] - 1 : self.lines[pc]]
+        return any(map(publishes, line))
 
     def _left(self, waits: Iterable[int], signals: Iterable[int]) -> set[Pair]:
         """The races of a run in which some waits acquire, and some signals release.
@@ -311,78 +385,3 @@ def _races(raw: Raw, flags: int = 0) -> set[Pair]:
     races = raw.reports[raw.reports["kind"] == c.RACE]
     rows = races[races["flags"] & _OTHER == flags]
     return {(int(r["pc"]), int(r["pc2"])) for r in rows}
-
-
-def plain_signals(
-    machine: Machine, code: KernelCode, pairs: Iterable[Pair]
-) -> list[frozenset[int]]:
-    """The plain accesses to each variable that threads wait for, or take as a lock.
-
-    Args:
-        machine: the kernel.
-        code: what is read of its code.
-        pairs: the races of a run.
-    """
-    groups = list[set[int]]()
-    for pair in pairs:
-        near = [group for group in groups if not group.isdisjoint(pair)]
-        groups = [group for group in groups if group not in near] + [set(pair).union(*near)]
-    found = (_plain_of(machine, code, group) for group in groups)
-    return sorted((own for own in found if own), key=min)
-
-
-def _plain_of(machine: Machine, code: KernelCode, group: Collection[int]) -> frozenset[int]:
-    """The plain accesses of those to one variable; none unless threads wait for it."""
-    image, order = machine.image, code.order
-    plain = {pc for pc in group if _is_plain(image.ops[pc])}
-    stores = {pc for pc in plain if image.ops[pc].startswith("st")}
-    values = {pc: code.flow.loaded(pc) for pc in group if is_load(image.instructions[pc])}
-    waits = [
-        pc
-        for pc, own in values.items()
-        if order.follows(pc, pc) and code.flow.values.blocks.get(pc) in code.flow.controlled(own)
-    ]
-    spins = [pc for pc in waits if pc in plain]
-    swaps = [pc for pc in group if {"cas", "exch"} & {*image.ops[pc].split(".")}]
-    known = spins or (stores and (waits or swaps))
-    if not known and not (stores and _is_checked_twice(code, plain - stores, stores)):
-        return frozenset()
-    own = [v for pc in plain - stores for v in values[pc]]
-    kept = {(owner, name) for owner, name, _ in own}
-    used = {
-        (image.owner[pc], name)
-        for pc in (*stores, *swaps)
-        for name in sources(image.instructions[pc])
-        if not any(name in x for x in image.instructions[pc].operands if x.startswith("["))
-    }
-    return frozenset(plain) if kept.isdisjoint(used) else frozenset()
-
-
-def _is_checked_twice(code: KernelCode, loads: Iterable[int], stores: Collection[int]) -> bool:
-    """Whether stores depend on a load before a lock is taken, and on another one behind it."""
-    image, order, blocks = code.image, code.order, code.flow.values.blocks
-
-    def decides(pc: int) -> bool:
-        decided = code.flow.controlled(code.flow.loaded(pc))
-        return any(blocks.get(store) in decided for store in stores)
-
-    locks = [
-        pc
-        for pc, op in enumerate(image.ops)
-        if {"cas", "exch"} & {*op.split(".")} and order.follows(pc, pc)
-    ]
-    first = [(pc, lock) for pc in loads for lock in locks if order.follows(pc, lock)]
-    first = [(pc, lock) for pc, lock in first if decides(pc)]
-    return any(
-        other != pc and _is_plain(op) and op.startswith("ld") and decides(other)
-        for pc, lock in first[:1]
-        for other, op in enumerate(image.ops)
-        if order.follows(lock, other) and not order.follows(other, lock)
-    )
-
-
-def _is_plain(op: str) -> bool:
-    """Whether an access may be made strong: a plain one of one element of memory."""
-    head, *parts = op.split(".")
-    other = {"param", "local", "const", "nc", "v2", "v4", "f16x2"}
-    return head in ("ld", "st") and not is_strong(op) and other.isdisjoint(parts)

@@ -69,3 +69,16 @@ extern "C" __global__ void in_time(int *value) {
         atomicExch(&flag, x != 0);
     }
 }
+
+// What waits and what writes are in one line: it is written there.
+// kernel waits_in_one_line grid 4 block 8
+// inout count int32 = [0] -> _
+// inout sense int32 = [0] -> _
+// value rounds int32 = 3
+// hints is written in line a<, and no thread that remains comes to that statement.
+__device__ void wait_in_one_line(int *count, volatile int *sense, int *own, int n) { __syncthreads(); if (threadIdx.x == 0) { *own = !*own; __threadfence(); if (atomicAdd(count, 1) == n - 1) { __threadfence(); *sense = *own; } else { while (*sense != *own) {} } __threadfence(); } __syncthreads(); }  // <a <- timeout
+extern "C" __global__ void waits_in_one_line(int *count, volatile int *sense, int rounds) {
+  __shared__ int own;
+  if (threadIdx.x == 0) own = 0;
+  for (int k = 0; k < rounds; k++) wait_in_one_line(count, sense, &own, gridDim.x);
+}

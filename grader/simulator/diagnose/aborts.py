@@ -197,7 +197,7 @@ def _standstill(r: Report, writers: Writers | None, came: Mapping[int, Arrivals]
 
     Args:
         r: the report.
-        writers: what writes the variable, but in the line of the loop; None if not known.
+        writers: what writes the variable, but for what the loop does; None if not known.
         came: by line, which blocks came there less often than others.
     """
     value = r.extra - (1 << 32) if r.extra >> 31 else r.extra
@@ -222,15 +222,16 @@ def _standstill(r: Report, writers: Writers | None, came: Mapping[int, Arrivals]
         if writers:
             *before, last = map(str, writers.lines)
             lines = f"lines {', '.join(before)} and {last}" if before else f"line {last}"
+            there = "to that statement" if writers.lines == [r.line] else "there"
             hint = (
-                f"{name} is written in {lines}, and no thread that remains comes there. Let a "
+                f"{name} is written in {lines}, and no thread that remains comes {there}. Let a "
                 "thread write what the loop waits for before it waits itself, and take locks in "
                 "one order."
             )
         if r.flags & _LANES_WAIT and writers is not None and not writers.after:
             hint = (  # they wait behind a barrier of blocks for the one that has arrived for all
-                f"{name} is written in {lines}, and no thread that remains comes there. Where all "
-                "blocks wait for each other, let each of them come there equally often."
+                f"{name} is written in {lines}, and no thread that remains comes {there}. Where "
+                "all blocks wait for each other, let each of them come there equally often."
             )
         elif r.flags & _LANES_WAIT:
             what += f", while other lanes of the warp wait for these in line {r.line2}"

@@ -77,6 +77,34 @@ class Calls:
                 return one, other
         return None
 
+    def distance(self, pc: int, access: int) -> tuple[int, int]:
+        """How far an instruction is from an access.
+
+        Returns how many calls lead to the access from the nearest function that has both, or calls
+        that lead to both, and the lines between these.
+        """
+        every = {at for level in self._levels(pc) for at in level}
+        for depth, level in enumerate(self._levels(access)):
+            apart = [
+                abs(self.lines[a] - self.lines[b])
+                for a in level
+                for b in every
+                if self.image.owner[a] == self.image.owner[b]
+            ]
+            if apart:
+                return depth, min(apart)
+        return MOST_CALLS, abs(self.lines[pc] - self.lines[access])
+
+    def _levels(self, pc: int) -> list[set[int]]:
+        """An instruction, the calls of its function, those of the functions with these, and on."""
+        levels, known = [{pc}], {self.image.owner[pc]}
+        while levels[-1] and len(levels) <= MOST_CALLS:
+            owners = {self.image.owner[at] for at in levels[-1]}
+            sites = {at for owner in owners for at in self.flow.calls_of[owner]}
+            levels.append({at for at in sites if self.image.owner[at] not in known})
+            known |= {self.image.owner[at] for at in sites}
+        return levels
+
     def has_after(self, pc: int, others: Collection[int]) -> bool:
         """Whether some instructions, or calls to them, are behind another one in its function."""
         at = next(iter(self._frames(pc)[0]), None)

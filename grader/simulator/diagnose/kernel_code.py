@@ -274,14 +274,16 @@ class KernelCode:
         return Target(array.space, array.path, element, extent, offset, size, hint)
 
     def writers(self, r: Report, parameters: Sequence[Parameter]) -> Writers | None:
-        """What writes the variable of a report elsewhere than in its line; None if not known."""
+        """What writes the variable of a report other than what waits; None if not known."""
         names = [p.name for p in parameters]
         number = names.index(r.target.name) if r.target.name in names else None
         found = self.flow.writes_to(r.target.name, number)
         if found is None or any(self.image.instructions[pc].via for pc in found):
             return None
         own = {pc for pc in found if "param" not in self.image.ops[pc].split(".")} or found
-        lines = sorted({self.line_of[pc] for pc in own} - {r.line})
+        ops, line_of = self.image.ops, self.line_of
+        other = {pc for pc in own if line_of[pc] != r.line or ops[pc] != ops[r.pc]}
+        lines = sorted({line_of[pc] for pc in other})
         return Writers(lines, self.calls.has_after(r.pc2, own))
 
     def without_doubles(self, reports: Sequence[Report]) -> list[Report]:

@@ -24,6 +24,8 @@ _TAKES_LOCK = regex(
     r"(?:\s*\w+\s*,)?\s*(?:\d+u?|[A-Z_]+|true)\s*\)"
 )
 """An atomic swap that sets a constant, as of a lock."""
+_PUBLISHES = regex(r"\batomicCAS|\bcompare_exchange_")
+_TAKES_OBJECT = regex(r"\bcompare_exchange_\w+\s*\([^,;]{1,80},\s*(?:\d+u?|[A-Z_]+|true)\s*[,)]")
 _ENDLESS = regex(r"\(?\s*(?:true|1)?\s*\)?")
 
 
@@ -158,3 +160,10 @@ def _exits(loop: Node) -> Iterator[str]:
     for condition in conditions:
         if condition is not None and not _ENDLESS.fullmatch(condition.text):
             yield from re.split(r"&&|\|\|", condition.text)
+
+
+def publishes(text: str) -> bool:
+    """Whether a line of the source swaps a value in, unless it takes a lock so."""
+    text = text[:_MOST_LETTERS]
+    takes = _TAKES_LOCK.search(text) or _TAKES_OBJECT.search(text)
+    return not takes and _PUBLISHES.search(text) is not None
