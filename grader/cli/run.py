@@ -114,7 +114,7 @@ def run(
         show(run_report(outcome.kernel, outcome.trace, files, width()))
         if profile:
             _show_profile(counters)
-    return int(outcome.trace.verdict != "clean" or not outcome.trace.ended)
+    return int(bool(outcome.trace.errors) or not outcome.trace.ended)
 
 
 def launch_once(

@@ -313,7 +313,10 @@ def run_report(kernel: str, trace: Trace, outputs: Mapping[int, str], width: int
     verdict = (
         Text("clean: no findings", "bold green")
         if trace.verdict == "clean"
-        else Text(f"{pluralize(errors, 'error')}, {pluralize(warnings, 'warning')}", "bold red")
+        else Text(
+            f"{pluralize(errors, 'error')}, {pluralize(warnings, 'warning')}",
+            "bold red" if errors else "bold yellow",
+        )
     )
     head = Text(clip(f"{printable(kernel)}, {BACKENDS[trace.backend]}", width), "bold")
     sections = [

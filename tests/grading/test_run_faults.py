@@ -28,6 +28,14 @@ GREEDY = """__global__ void k(float *x, int n) {
   x[threadIdx.x & 63] = sum;
 }"""
 BYTE = "__global__ void k(float *x, int n) { ((char *)x)[256 + n - 64] = 1; }"
+HALO = """__global__ void k(float *x, int n) {
+  __shared__ float s[33];
+  int t = threadIdx.x;
+  if (t < n / 4) s[t + 1] = x[t];
+  __syncthreads();
+  float sum = s[t] + s[t + 1];
+  if (t > 0 && t < n / 4) x[t] = sum;
+}"""
 LAUNCH = """\
 grid: [1]
 block: [32]
@@ -117,3 +125,12 @@ def test_the_same_launches_within_the_limits(kernel: str, tmp_path: Path) -> Non
 def test_a_backend_that_there_is_not(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["run", "k.cu", "l.yaml", "--on", "tpu"]) == 2
     assert "'--on': 'tpu' is not one of 'sim', 'gpu', 'auto'" in capsys.readouterr().err
+
+
+def test_a_warning_alone_does_not_fail(tmp_path: Path) -> None:
+    code, held = told(tmp_path, HALO, LAUNCH)
+    assert [f["severity"] for f in held["findings"]] == ["warning"]  # type: ignore[index,attr-defined]
+    assert code == 0
+    code, held = told(tmp_path, HALO.replace("t > 0 && ", ""), LAUNCH)
+    assert "error" in [f["severity"] for f in held["findings"]]  # type: ignore[index,attr-defined]
+    assert code == 1
