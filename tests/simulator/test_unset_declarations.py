@@ -218,6 +218,8 @@ def regions(draw: st.DrawFn) -> tuple[str, str, list[Part]]:
     parts = draw(st.lists(st.tuples(rows, st.booleans()), min_size=count, max_size=count))
     heads = [d for d in IN_HEAD if kind != "for" or d.startswith(("int", "float"))]
     plain = [d for d in DECLARATIONS if "\\" not in d and "<%" not in d]
+    if kind in ("switch", "nested"):  # C++ forbids to jump over an initialization
+        plain = [d for d in plain if "NAME = NAME" not in d and "{NAME}" not in d]
     in_head = kind in ("if", "else", "head", "for")
     return kind, draw(st.sampled_from(heads if in_head else plain)), parts
 
