@@ -58,7 +58,7 @@ _ATOMICS = {
     "min(": "atomicMin",
 }
 """By what a line has, the atomic that does the same."""
-_HALVES = regex(r"half|bfloat16")
+_HALVES = regex(r"\b(?:__)?(?:nv_)?(?:half|bfloat16)2?\b")
 """Of a type of 16 bits that atomicAdd takes."""
 _MEMBER = regex(r"(?:\.|->)\s*([A-Za-z_]\w*)\s*(?:(?:[-+*/%|&^]|<<|>>)?=(?!=)|\+\+|--)")
 """A member that a line writes."""
