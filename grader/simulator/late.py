@@ -21,8 +21,9 @@ where that is not taken. Whether two of them have the same place is known from t
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Container, Iterable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator
 from dataclasses import replace
+from itertools import product
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,16 +37,23 @@ from grader.simulator.decode.memory import is_strong
 from grader.simulator.decode.module import Image, decode
 from grader.simulator.decode.operands import address_or_none
 from grader.simulator.diagnose.races import ATOMIC, LATE, OTHER_ATOMIC, OTHER_STORE, STORE
+from grader.simulator.order_runs import PAUSE_CHANGES, How
 from grader.simulator.pauses import MOST_ALIKE, Traces
 from grader.simulator.ptx.flow import successors_of
 from grader.simulator.ptx.model import TYPE_BYTES, Function, Instruction, Location
-from grader.simulator.schedules import CLOCKS
+from grader.simulator.schedules import ABREAST, CLOCKS, ORDER_KINDS, PATIENT
 
 MOST_PASSED = 64
 """The instructions behind which an access moves, at most."""
 
+MOST_FENCES = 8
+"""The fences behind which a thread stops while another one pauses, at most."""
+
 MOST_TRACED = 1 << 15
 """The accesses of a run that is examined for overlaps, at most."""
+
+MORE_ORDERS = tuple(s for s in range(9, 104) if s % ORDER_KINDS not in (ABREAST, PATIENT))
+"""Orders with short turns that are run with old values, where pauses show nothing."""
 
 _CONSTANT = {"param", "const"}
 _UNORDERED = {"ld": {"acquire"}, "atom": {"acquire", "acq_rel"}, "red": {"acquire", "acq_rel"}}
@@ -82,17 +90,87 @@ def late_accesses(f: Function, wanted: Container[int]) -> Iterator[Late]:
             yield from _Move(f, at, labels).all(wanted)
 
 
-def moved(machine: Machine, kernel: str, late: Late) -> Machine | None:
-    """The kernel with an access moved; None where decoding changes the places of instructions."""
+def moved(machine: Machine, kernel: str, late: Late | None = None) -> Machine | None:
+    """The kernel with an access moved, or as it is; other threads may run behind each fence.
+
+    None where decoding changes the places of instructions.
+    """
     module = machine.module
     f = module.functions[kernel]
-    body = [*f.body]
-    body[late.access : late.passed + 1] = [f.body[k] for k in late.order]
+    ends = {fence for _, fence, _ in fences(f)}
+    body = [replace(i, stops=True) if k in ends else i for k, i in enumerate(f.body)]
+    if late is not None:
+        body[late.access : late.passed + 1] = [body[k] for k in late.order]
     functions = {**module.functions, kernel: replace(f, body=body)}
     module = replace(module, functions=functions)
     image = decode(module, kernel, machine.core.known)
     same = [i.op for i in body] == image.ops[: len(body)]
     return Machine(module, image) if same else None
+
+
+def fences(f: Function) -> list[tuple[int, int, int]]:
+    """The fences and acquires of a body, each between the nearest accesses before and behind it.
+
+    Instead of an access that is not known, itself.
+    """
+    labels, found = set(f.labels.values()), list[tuple[int, int, int]]()
+    for at, i in enumerate(f.body):
+        head, *parts = i.op.split(".")
+        if head in ("fence", "membar") or not {"acquire", "acq_rel"}.isdisjoint(parts):
+            first, last = at - 1, at + 1
+            while first >= 0 and first + 1 not in labels and _computes(f.body[first]):
+                first -= 1
+            while last < len(f.body) and last not in labels and _computes(f.body[last]):
+                last += 1
+            before = first >= 0 and first + 1 not in labels and access_head_of(f.body[first].op)
+            behind = last < len(f.body) and last not in labels and access_head_of(f.body[last].op)
+            found.append((first if before else at, at, last if behind else at))
+    return found
+
+
+def some_fences(f: Function, image: Image) -> list[tuple[int, int, int]]:
+    """Some of a kernel's fences, the first of each line before others: loops are unrolled."""
+    known, rank = Counter[Location](), dict[tuple[int, int, int], int]()
+    for pcs in fences(f):
+        where = image.locations[pcs[1]]
+        known[where] += 1
+        rank[pcs] = known[where]
+    return sorted(rank, key=rank.__getitem__)[:MOST_FENCES]
+
+
+def pause_ends(machine: Machine, *, few: bool, stops: bool) -> list[tuple[int, int | None]]:
+    """When a pause ends: `pause_changes` and `pause_until` of `How`.
+
+    Args:
+        machine: the code.
+        few: whether there are few steps, so that many runs can be made.
+        stops: whether it ends when another thread has executed a fence, and is not done.
+    """
+    if stops:
+        f = machine.module.functions[machine.image.functions[0].name]
+        return [(0, fence) for _, fence, _ in some_fences(f, machine.image) if few]
+    return [(0, None), *((n, None) for n in PAUSE_CHANGES if few)]
+
+
+def more_orders(machine: Machine, pause: Callable[[int], How]) -> Iterator[How]:
+    """Runs in which a thread pauses before and behind a fence, and some with short turns.
+
+    In the first pause, another thread executes one of its fences.
+
+    Args:
+        machine: the code, in which blocks end behind fences.
+        pause: how a thread pauses before an instruction.
+    """
+    some = some_fences(machine.module.functions[machine.image.functions[0].name], machine.image)
+    for (first, fence, last), (_, until, _) in product(some, some):
+        if first < fence < last:
+            yield replace(pause(first), pause_until=until, pause_behind=last)
+    yield from map(How, MORE_ORDERS)
+
+
+def _computes(i: Instruction) -> bool:
+    head, *parts = i.op.split(".")
+    return head in COMPUTES or head == "mov" or (head == "ld" and not _CONSTANT.isdisjoint(parts))
 
 
 def overlaps(raw: Raw, late: Late) -> bool:
@@ -195,9 +273,8 @@ class _Move:
             self.early.append(k)
             return stays and len(self.late) == 1
         accesses = access_head(i) in ("ld", "st", "atom", "red") and not parts & _CONSTANT
-        computes = head in COMPUTES or head == "mov" or (head == "ld" and bool(parts & _CONSTANT))
         clock = any(x.startswith(CLOCKS) for x in i.operands)
-        if not (accesses or computes) or clock or (accesses and parts & {"release", "acq_rel"}):
+        if not (accesses or _computes(i)) or clock or (accesses and parts & {"release", "acq_rel"}):
             return False
         if any(self.depends(i, self.f.body[m], accesses) for m in self.late):
             self.late.append(k)

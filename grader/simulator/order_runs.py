@@ -71,6 +71,8 @@ class How:
         short_pause: whether it pauses only until another warp has changed memory and ended.
         pause_changes: after how many changes of memory by others the pause ends; 0 for no such end.
         pause_skips: how often warps come there before one pauses; with `lane_order`, their lanes.
+        pause_until: the instruction that another warp has executed when the pause ends.
+        pause_behind: the instruction behind which the warp pauses once more.
         restored: how often a swap's place has what it expects again when the pause before it ends.
         hurries: whether time passes fast, meanwhile, for threads that read clocks.
         limited: the reads of waits that give up after many looks, and do so in this run.
@@ -91,6 +93,8 @@ class How:
     short_pause: bool = False
     pause_changes: int = 0
     pause_skips: int = 0
+    pause_until: int | None = None
+    pause_behind: int | None = None
     restored: int = 0
     hurries: bool = False
     limited: frozenset[int] = frozenset()
@@ -114,6 +118,8 @@ class How:
             short_pause=self.short_pause,
             pause_changes=self.pause_changes,
             pause_skips=self.pause_skips,
+            pause_until=self.pause_until,
+            pause_behind=self.pause_behind,
             restored=self.restored,
             hurries=self.hurries,
             limited=self.limited,

@@ -33,8 +33,10 @@ from grader.simulator.late import (
     late_accesses,
     late_report,
     may_be_late,
+    more_orders,
     moved,
     overlaps,
+    pause_ends,
     some_moves,
 )
 from grader.simulator.lock_step import found_between_lanes, lost_in_lock_step
@@ -70,10 +72,8 @@ from grader.simulator.pauses import (
 from grader.simulator.schedules import (
     ABREAST,
     LONG_WAITS,
-    ORDER_KINDS,
     ORDER_STEPS,
     ORDERS,
-    PATIENT,
     chosen_orders,
     found_in_order,
     order_findings,
@@ -85,14 +85,11 @@ OLD_SCHEDULES = (0, 6)
 """The orders that are run with old values: the usual one, that in which all run abreast, and then
 the first one in which the other variant might give some."""
 
-MORE_ORDERS = tuple(s for s in range(9, 104) if s % ORDER_KINDS not in (ABREAST, PATIENT))
-"""Orders with short turns that are run with old values, where pauses show nothing."""
-
 OLD_PAUSES = (1, 2)
 """When a thread that missed a write pauses again: at once, or after its next fence."""
 
 FEW_STEPS = 1 << 12
-"""The warp instructions of a launch that is run with such pauses, and in MORE_ORDERS."""
+"""The warp instructions of a launch that is run with such pauses, and in `more_orders`."""
 
 OLD_LOADS = 6
 """The most loads that are tried one by one."""
@@ -108,6 +105,7 @@ class OtherOrders(OrderRuns):
         paused: the runs with pauses alone.
         compared: whether these, and some of whole turns, are among the others.
         gives_old: whether loads gave old values without a pause.
+        codes: the kernel with accesses moved, and with none.
     """
 
     gives_old = compared = False
@@ -115,6 +113,7 @@ class OtherOrders(OrderRuns):
     def __init__(self, *given: Any) -> None:
         super().__init__(*given)
         self.paused: list[Raw] = []
+        self.codes = dict[Late | None, Machine | None]()
 
     def findings(
         self, trace: Trace, machines: Sequence[Machine], schedules: int
@@ -239,7 +238,8 @@ class OtherOrders(OrderRuns):
         found = found or (self._late(machine, traces, wanted) if orders else ())
         lanes = {} if self.timed else changed_by_lanes(traces)
         found = found or found_between_lanes(self, code, lanes, partial(self._pause, traces))
-        return found or (self._old_with_pauses(machine, traces, wanted, loads) if loads else ())
+        found = found or (self._old_with_pauses(machine, traces, wanted, loads) if loads else ())
+        return found or (self._late(machine, traces, wanted, stops=True) if orders else ())
 
     def _interrupted(
         self, machine: Machine, traces: Traces, writes: Sequence[int]
@@ -276,9 +276,11 @@ class OtherOrders(OrderRuns):
             self.keep(run.raw)
         return ()
 
-    def _late(self, machine: Machine, traces: Traces, wanted: Sequence[int]) -> tuple[Finding, ...]:
+    def _late(
+        self, machine: Machine, traces: Traces, wanted: Sequence[int], *, stops: bool = False
+    ) -> tuple[Finding, ...]:
         """The finding of an access that makes the kernel wrong where it is late."""
-        for late, how, run in self._late_runs(machine, traces, wanted):
+        for late, how, run in self._late_runs(machine, traces, wanted, stops):
             if overlaps(run.raw, late) or not self.is_wrong(run):
                 continue
             outcomes = self._outcomes_with_pauses()
@@ -305,24 +307,23 @@ class OtherOrders(OrderRuns):
         return (replace(finding, hint=fix or finding.hint),)
 
     def _late_runs(
-        self, machine: Machine, traces: Traces, wanted: Sequence[int]
+        self, machine: Machine, traces: Traces, wanted: Sequence[int], stops: bool
     ) -> Iterator[tuple[Late, How, OneRun]]:
         """Moves of accesses, their runs, and how the code runs that nothing moves in."""
-        kernel = machine.image.functions[0].name
-        moves = late_accesses(machine.module.functions[kernel], frozenset(wanted))
-        chosen, codes = some_moves(moves, machine.image, MOST_LATE), dict[Late, Machine | None]()
-        ends = (0, *PAUSE_CHANGES) if self.steps <= FEW_STEPS else (0,)
-        for n, late in product(ends, chosen):
-            if self.affords(1) and late not in codes:
-                codes[late] = moved(machine, kernel, late)
-            if self.affords(1) and (code := codes[late]) is not None:
-                for how in self._pauses_at(traces, late.access):
-                    how = replace(how, pause_changes=n)
-                    yield (
-                        late,
-                        how,
-                        self.run(replace(how, pause=late.pause, traced=True, machine=code)),
-                    )
+        f = machine.module.functions[machine.image.functions[0].name]
+        chosen = some_moves(late_accesses(f, frozenset(wanted)), machine.image, MOST_LATE)
+        ends = pause_ends(machine, few=self.usual.steps <= FEW_STEPS, stops=stops)
+        for (n, pc), late in product(ends, chosen):
+            code = self._moved(machine, late) if self.affords(1) else None
+            for how in self._pauses_at(traces, late.access) if code is not None else ():
+                how = replace(how, pause_changes=n, pause_until=pc, machine=self._moved(machine))
+                run = self.run(replace(how, pause=late.pause, traced=True, machine=code))
+                yield late, how, run
+
+    def _moved(self, machine: Machine, late: Late | None = None) -> Machine | None:
+        if late not in self.codes:
+            self.codes[late] = moved(machine, machine.image.functions[0].name, late)
+        return self.codes[late]
 
     def _pause(self, traces: Traces, pc: int) -> How:
         """A pause before an instruction, in an order in which other threads can run then."""
@@ -362,16 +363,17 @@ class OtherOrders(OrderRuns):
         """The finding of a load whose old value, while a thread pauses, makes the kernel wrong."""
         tried = some_of(wanted, machine.image, MOST_PAUSES)
         hows = [replace(self._pause(traces, pc), loads=loads) for pc in tried]
-        if self.steps <= FEW_STEPS:
+        if self.usual.steps <= FEW_STEPS:
             hows += [replace(how, pause_changes=n) for n in PAUSE_CHANGES for how in hows]
         given = self._with_reads(hows)
         again = [replace(how, old_pause=kind) for how, _ in given for kind in OLD_PAUSES]
         given += self._with_reads(again)
         runs = [(how, run) for how, run in given if self.is_wrong(run)]
-        if not runs and (given or self.gives_old) and self.steps <= FEW_STEPS:
-            runs = self._first_wrong(How(s, loads) for s in MORE_ORDERS)
-        if not runs or len(self._outcomes_with_pauses()) != 1:
-            return ()
+        if not runs and (given or self.gives_old) and self.usual.steps <= FEW_STEPS:
+            same, more = self._moved(machine), more_orders(machine, partial(self._pause, traces))
+            runs = self._first_wrong(replace(how, loads=loads, machine=same) for how in more)
+        if runs and len(self._outcomes_with_pauses()) != 1:
+            runs = [(how, run) for how, run in runs if run.errors]
         return self._wrong_reads(runs)
 
     def _wrong_reads(self, runs: Sequence[tuple[How, OneRun]]) -> tuple[Finding, ...]:

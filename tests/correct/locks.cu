@@ -267,3 +267,118 @@ extern "C" __global__ void turn_of_warps(int *y) {
     turn = turn + 1;
   }
 }
+
+// Peterson's lock of two blocks: each must have its flag and the turn written before it reads
+// kernel peterson_volatile grid 2 block 1
+// inout flag int32 = np.zeros(2) -> [0, 0]
+// inout turn int32 = [0] -> _
+// inout count int32 = [0] -> [4]
+extern "C" __global__ void peterson_volatile(volatile int *flag, volatile int *turn, int *count) {
+  int me = blockIdx.x, other = 1 - me;
+  for (int i = 0; i < 2; i++) {
+    flag[me] = 1;
+    __threadfence();
+    *turn = other;
+    __threadfence();
+    while (flag[other] && *turn == other) {}
+    __threadfence();
+    *count = *count + 1;
+    __threadfence();
+    flag[me] = 0;
+  }
+}
+
+// kernel peterson_without_fences grid 2 block 1
+// inout flag int32 = np.zeros(2) -> _
+// inout turn int32 = [0] -> _
+// inout count int32 = [0] -> _
+extern "C" __global__ void peterson_without_fences(volatile int *flag, volatile int *turn, int *count) {
+  int me = blockIdx.x, other = 1 - me;
+  for (int i = 0; i < 2; i++) {
+    flag[me] = 1;  // <- race
+    *turn = other;  // <- race
+    while (flag[other] && *turn == other) {}  // <- race
+    __threadfence();
+    *count = *count + 1;
+    __threadfence();
+    flag[me] = 0;
+  }
+}
+
+// kernel peterson_fence_before_the_turn grid 2 block 1
+// inout flag int32 = np.zeros(2) -> _
+// inout turn int32 = [0] -> _
+// inout count int32 = [0] -> _
+extern "C" __global__ void peterson_fence_before_the_turn(volatile int *flag, volatile int *turn, int *count) {
+  int me = blockIdx.x, other = 1 - me;
+  for (int i = 0; i < 2; i++) {
+    flag[me] = 1;
+    __threadfence();
+    *turn = other;  // <- race
+    while (flag[other] && *turn == other) {}  // <- race
+    __threadfence();
+    *count = *count + 1;
+    __threadfence();
+    flag[me] = 0;
+  }
+}
+
+// the flag may be written behind the turn: the other one sees neither it nor that the turn was its own
+// kernel peterson_fence_behind_the_turn grid 2 block 1
+// inout flag int32 = np.zeros(2) -> _
+// inout turn int32 = [0] -> _
+// inout count int32 = [0] -> _
+extern "C" __global__ void peterson_fence_behind_the_turn(volatile int *flag, volatile int *turn, int *count) {
+  int me = blockIdx.x, other = 1 - me;
+  for (int i = 0; i < 2; i++) {
+    flag[me] = 1;  // <- race
+    *turn = other;  // <- race
+    __threadfence();
+    while (flag[other] && *turn == other) {}
+    __threadfence();
+    *count = *count + 1;
+    __threadfence();
+    flag[me] = 0;
+  }
+}
+
+// kernel peterson_once grid 2 block 1
+// inout flag int32 = np.zeros(2) -> _
+// inout turn int32 = [0] -> _
+// inout count int32 = [0] -> _
+extern "C" __global__ void peterson_once(volatile int *flag, volatile int *turn, volatile int *count) {
+  int me = blockIdx.x, other = 1 - me;
+  flag[me] = 1;  // <- race
+  *turn = other;  // <- race
+  while (flag[other] == 1 && *turn == other) {}  // <- race
+  __threadfence();
+  *count = *count + 1;
+  __threadfence();
+  flag[me] = 0;
+}
+
+// kernel dekker grid 2 block 1
+// inout flag int32 = np.zeros(2) -> [0, 0]
+// inout turn int32 = [0] -> _
+// inout count int32 = [0] -> [4]
+extern "C" __global__ void dekker(volatile int *flag, volatile int *turn, int *count) {
+  int me = blockIdx.x, other = 1 - me;
+  for (int i = 0; i < 2; i++) {
+    flag[me] = 1;
+    __threadfence();
+    while (flag[other]) {
+      if (*turn != me) {
+        flag[me] = 0;
+        while (*turn != me) {}
+        flag[me] = 1;
+        __threadfence();
+      }
+    }
+    __threadfence();
+    *count = *count + 1;
+    __threadfence();
+    *turn = other;
+    __threadfence();
+    flag[me] = 0;
+  }
+}

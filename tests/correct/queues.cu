@@ -302,3 +302,81 @@ extern "C" __global__ void seqlock_plain_data(unsigned *seq, int *d, int *torn) 
     if (a != b) atomicAdd(torn, 1);
   }
 }
+
+// a deque whose owner takes while another one steals: each must have read or written one end before it reads the other
+__device__ Deque deques[4];
+// kernel deque_of_two grid 2 block 1
+// inout done int32 = np.zeros(2) -> _
+extern "C" __global__ void deque_of_two(int *done) {
+  if (blockIdx.x == 0) {
+    for (int i = 0; i < 2; ++i) dq_push(&deques[0], i);
+    for (int v; (v = dq_pop(&deques[0])) >= 0;) atomicAdd(&done[v], 1);
+  } else {
+    #pragma unroll 1
+    for (int i = 0, v; i < 2; ++i) if ((v = dq_steal(&deques[0])) >= 0) atomicAdd(&done[v], 1);
+  }
+}
+
+// kernel deque_pop_unfenced grid 2 block 1
+// inout done int32 = np.zeros(2) -> _
+__device__ int dq_pop_unfenced(Deque *d) {
+  int b = dev<int>(d->bottom).load(cuda::memory_order_relaxed) - 1;
+  dev<int>(d->bottom).store(b, cuda::memory_order_relaxed);  // <- race
+  int t = dev<int>(d->top).load(cuda::memory_order_relaxed), v = -1;
+  if (t <= b) {
+    v = dev<int>(d->task[b % 64]).load(cuda::memory_order_relaxed);
+    if (t == b) {
+      if (!dev<int>(d->top).compare_exchange_strong(t, t + 1, cuda::memory_order_seq_cst, cuda::memory_order_relaxed)) v = -1;
+      dev<int>(d->bottom).store(b + 1, cuda::memory_order_relaxed);
+    }
+  } else dev<int>(d->bottom).store(b + 1, cuda::memory_order_relaxed);
+  return v;
+}
+extern "C" __global__ void deque_pop_unfenced(int *done) {
+  if (blockIdx.x == 0) {
+    for (int i = 0; i < 2; ++i) dq_push(&deques[1], i);
+    for (int v; (v = dq_pop_unfenced(&deques[1])) >= 0;) atomicAdd(&done[v], 1);
+  } else {
+    #pragma unroll 1
+    for (int i = 0, v; i < 2; ++i) if ((v = dq_steal(&deques[1])) >= 0) atomicAdd(&done[v], 1);
+  }
+}
+
+// kernel deque_steal_unfenced grid 2 block 1
+// inout done int32 = np.zeros(2) -> _
+__device__ int dq_steal_unfenced(Deque *d) {
+  int t = dev<int>(d->top).load(cuda::memory_order_acquire);
+  int b = dev<int>(d->bottom).load(cuda::memory_order_acquire);  // <- race
+  if (t >= b) return -1;
+  int v = dev<int>(d->task[t % 64]).load(cuda::memory_order_relaxed);
+  return dev<int>(d->top).compare_exchange_strong(t, t + 1, cuda::memory_order_seq_cst, cuda::memory_order_relaxed) ? v : -1;
+}
+extern "C" __global__ void deque_steal_unfenced(int *done) {
+  if (blockIdx.x == 0) {
+    for (int i = 0; i < 2; ++i) dq_push(&deques[2], i);
+    for (int v; (v = dq_pop(&deques[2])) >= 0;) atomicAdd(&done[v], 1);
+  } else {
+    #pragma unroll 1
+    for (int i = 0, v; i < 2; ++i) if ((v = dq_steal_unfenced(&deques[2])) >= 0) atomicAdd(&done[v], 1);
+  }
+}
+
+// kernel deque_steal_too_weak grid 2 block 1
+// inout done int32 = np.zeros(2) -> _
+__device__ int dq_steal_too_weak(Deque *d) {
+  int t = dev<int>(d->top).load(cuda::memory_order_acquire);
+  cuda::atomic_thread_fence(cuda::memory_order_acq_rel, cuda::thread_scope_device);
+  int b = dev<int>(d->bottom).load(cuda::memory_order_acquire);  // <- race
+  if (t >= b) return -1;
+  int v = dev<int>(d->task[t % 64]).load(cuda::memory_order_relaxed);
+  return dev<int>(d->top).compare_exchange_strong(t, t + 1, cuda::memory_order_seq_cst, cuda::memory_order_relaxed) ? v : -1;
+}
+extern "C" __global__ void deque_steal_too_weak(int *done) {
+  if (blockIdx.x == 0) {
+    for (int i = 0; i < 2; ++i) dq_push(&deques[3], i);
+    for (int v; (v = dq_pop(&deques[3])) >= 0;) atomicAdd(&done[v], 1);
+  } else {
+    #pragma unroll 1
+    for (int i = 0, v; i < 2; ++i) if ((v = dq_steal_too_weak(&deques[3])) >= 0) atomicAdd(&done[v], 1);
+  }
+}

@@ -259,6 +259,8 @@ class CLaunch(ctypes.Structure):
                 "short_pause",
                 "pause_changes",
                 "pause_skips",
+                "pause_until",
+                "pause_behind",
                 "restored",
                 "hurries",
                 "long_looks",

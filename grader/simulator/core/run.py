@@ -48,40 +48,38 @@ class Limits:
     """What one run may take, and what it records.
 
     Attributes:
-        steps: warp instructions that a block may execute.
-        seconds: processor time of each thread in the launch.
+        steps, seconds: warp instructions that a block may execute, processor time of each thread.
         threads: threads of the CPU.
         garbage: what lanes that provide no value give others instead; 0: what their registers have.
         unset: what undefined bits that are used, or left in memory, have; None: what is there.
         schedule: the number of an order of blocks and warps; 0 is the usual one.
         trace: accesses to record.
-        only_stores: whether to record only stores to global memory.
-        only_strong: whether to record only strong accesses and atomics; where there are more than
-            `trace`, the run ends.
+        only_stores, only_strong: whether to record only stores to global memory; only strong
+            accesses and atomics, and to end where there are more than `trace`.
         trace_sync: whether to record fences and barriers, too.
         blocks: the numbers of the blocks to run; empty for all.
         stop_at_error: whether the first error ends the run.
-        measures: what to measure of the work of a counted run: bindings.COUNT_FOREIGN and
-            COUNT_DISTINCT, 0 for the instructions of threads alone; None measures nothing.
+        measures: what to measure of a counted run: bindings.COUNT_..., 0 for instructions; or None.
         proof: whether it may be by proof; without counting, its findings hold, its outputs do not.
         stale: the program counters of strong loads that may give old values.
         gives_old: whether they give them; else those that may are only reported.
-        pause: a program counter; the first warp that comes there waits until all others are done,
-            wait, or change nothing.
+        pause: where the first warp waits until all others are done, wait, or change nothing.
         short_pause: whether it waits only until a warp ends after memory has changed.
         pause_changes: the pause ends when other warps have changed memory so often; 0: not so.
         pause_skips: how often warps, with `lane_order` lanes, come there before one of them waits.
         restored: how often a swap's place has again what it expects when the pause ends; 0: not so.
+        pause_until, pause_behind: the pause ends when another warp has executed the first of these
+            instructions, which stops; the warp pauses once more behind the second.
         hurries: whether time passes fast, while a warp pauses, for one that reads clocks.
-        limited: the program counters of reads in loops that give up after some rounds.
+        limited: the reads in loops that give up after some rounds.
         long_looks: the most looks, at these, for which warps keep their turns.
-        old_pause: whether a warp pauses, again, once a load has given an old value, or would have
-            where none are given: at once (1), or after its next fence (2).
+        old_pause: a warp pauses, again, once a load has given an old value, or would have where
+            none are given: at once (1), or after its next fence (2).
         whole_turns: whether turns are as long as in the usual order, in another one too.
         lane_order: lanes of a warp run one after the other, from the first one (1) or from the last
             one (2), each until it waits or ends; 0: in lock step.
         first_wins: whether, of lanes that store to one place at once, the first one's value stays.
-        lone: the numbers of the basic blocks that this is so in; empty for all.
+        lone: the basic blocks that this is so in; empty for all.
     """
 
     steps: int = 400_000_000
@@ -104,6 +102,8 @@ class Limits:
     short_pause: bool = False
     pause_changes: int = 0
     pause_skips: int = 0
+    pause_until: int | None = None
+    pause_behind: int | None = None
     restored: int = 0
     hurries: bool = False
     limited: frozenset[int] = frozenset()
@@ -165,7 +165,7 @@ def texel_bytes(launch: Launch) -> Iterator[int]:
     """
     yield 4
     drawn = {a.array for a in launch.args if isinstance(a, Texture) and a.surface}
-    drawn.update(range(len(launch.parameters)))
+    drawn |= {*range(len(launch.parameters))}
     for one in launch.args:
         array = launch.args[one.array] if isinstance(one, Texture) else None
         if not isinstance(one, Texture) or not isinstance(array, Array):
@@ -358,13 +358,13 @@ def _set_terms(n: c.CLaunch, launch: Launch, limits: Limits) -> None:
     n.trace_room, n.trace_sync = limits.trace, limits.trace_sync
     n.stops_at_error, n.only_stores = limits.stop_at_error, limits.only_stores
     n.gives_old, n.only_strong = limits.gives_old, limits.only_strong
-    n.pause = 0 if limits.pause is None else limits.pause + 1
+    pauses = limits.pause, limits.pause_until, limits.pause_behind
+    n.pause, n.pause_until, n.pause_behind = (0 if pc is None else pc + 1 for pc in pauses)
     n.short_pause, n.whole_turns = limits.short_pause, limits.whole_turns
-    n.old_pause, n.pause_changes = limits.old_pause, limits.pause_changes
-    n.restored, n.hurries, n.long_looks = limits.restored, limits.hurries, limits.long_looks
-    n.lane_order, n.first_wins = limits.lane_order, limits.first_wins
-    n.measures, n.pause_skips = limits.measures or 0, limits.pause_skips
-    n.step_limit, n.time_limit = limits.steps, limits.seconds
+    n.pause_changes, n.restored, n.hurries = limits.pause_changes, limits.restored, limits.hurries
+    n.old_pause, n.long_looks, n.lane_order = limits.old_pause, limits.long_looks, limits.lane_order
+    n.first_wins, n.pause_skips = limits.first_wins, limits.pause_skips
+    n.measures, n.step_limit, n.time_limit = limits.measures or 0, limits.steps, limits.seconds
 
 
 def _set_memory(n: c.CLaunch, loaded: Loaded, table: NDArray[np.void]) -> None:

@@ -98,9 +98,8 @@ def _headers(
     heads: dict[int, int] = {}
     for node in sorted(nodes):
         for s in successors[node]:
-            number = number_of.get(s)
-            if number is not None and number != number_of[node]:
-                heads.setdefault(number, s)
+            if number_of.get(s, number_of[node]) != number_of[node]:
+                heads.setdefault(number_of[s], s)
     return heads
 
 
@@ -120,7 +119,7 @@ def _components(
     for root in [entry, *nodes]:
         if root in index:
             continue
-        work: list[tuple[int, int]] = [(root, 0)]
+        work = [(root, 0)]
         while work:
             node, at = work.pop()
             if at == 0:
@@ -219,9 +218,10 @@ def _must_not_merge(first: Block, then: Block) -> bool:
     """Whether two blocks must remain apart.
 
     An indirect call is executed again for its other targets, alone. Two reads of a clock in one
-    block would measure no time. Other threads may run before the end of an update.
+    block would measure no time. Other threads may run before the end of an update, or at a stop.
     """
-    apart = then.end.kind == CALL and then.end.call is not None and then.end.call.callee is None
+    call = then.end.call if then.end.kind == CALL else None
+    apart = any(i.stops for i in first.code[-1:]) or (call is not None and call.callee is None)
     insns = first.insns + then.insns
     return apart or any(x.exec in _CLOCKS or (x.used and x.exec[:2] != "ld") for x in insns)
 

@@ -238,6 +238,8 @@ class _Decoder:
                 where[label] = len(raw) - 1
             raw[-1].code.append(i)
             self.add(f, i, o, raw)
+            if i.stops and raw[-1].insns:
+                raw.append(Block([], End()))
         where |= dict.fromkeys(by_index.get(len(f.body), ()), len(raw))
         raw.append(Block([], End(EXIT if f.entry else RETURN, pc=len(self.image.ops) - 1)))
         shortens = self.passes and self.shadows is None  # shadows read more registers

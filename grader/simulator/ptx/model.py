@@ -84,6 +84,7 @@ class Instruction:
             code of the file itself.
         used: the bytes that the program uses of what it loads, as a mask; None where the compiler
             does not say: all of them.
+        stops: whether a basic block ends behind it, where another thread may run.
     """
 
     op: str
@@ -93,6 +94,7 @@ class Instruction:
     library: bool = False
     via: str = ""
     used: int | None = None
+    stops: bool = False
 
 
 @dataclass(slots=True)

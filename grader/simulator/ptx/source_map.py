@@ -154,7 +154,7 @@ class _Relocation:
             library = self.in_library(i)
             through = via or (self.headers.get(i.location.file, "") if library else "")
             op = self.operation(f, i) if _WORD_OPERATION.match(i.op) else i.op
-            made = Instruction(op, operands, i.guard, location, library, through, i.used)
+            made = Instruction(op, operands, i.guard, location, library, through, i.used, i.stops)
             body.append(made)
         return replace(f, body=body)
 

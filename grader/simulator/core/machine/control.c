@@ -286,13 +286,21 @@ static void pause_again(Warp *w) {
 OUTLINE bool run_besides(Warp *w, const BasicBlock *b) {
   const Launch *n = w->launch;
   if (n->work) add_steps(w, b->steps);
-  if (!n->old_pause && (!n->pause || w->worker->has_paused)) return false;
+  Worker *k = w->worker;
+  bool begins = n->pause && !k->has_paused;
+  bool again = n->pause_behind && k->has_paused && !k->paused && !k->has_paused_again;
+  if (n->pause_until && k->paused && !k->has_paused_again && b->end > b->first)
+    k->pause_ends |= n->insn[b->end - 1].pc + 1 == n->pause_until;
+  if (!n->old_pause && !begins && !again) return false;
   for (const Insn *i = n->insn + b->first; i < n->insn + b->end; i++) {
-    if (i->pc + 1 == n->pause && !w->worker->has_paused && has_lanes(w, i) && w->worker->skipped_pauses++ >= n->pause_skips)
-      run_others(w, i);
+    if (i->pc + 1 == n->pause && !k->has_paused && has_lanes(w, i) && k->skipped_pauses++ >= n->pause_skips) run_others(w, i);
     if (i->guard) guarded(w, i);
     else i->exec(w, i);
-    if (w->worker->gave_old == w && n->old_pause && (n->old_pause == AT_ONCE || i->exec == ptx_fence)) pause_again(w);
+    if (again && i->pc + 1 == n->pause_behind && !k->has_paused_again) {
+      k->has_paused_again = true;
+      run_others(w, NULL);
+    }
+    if (k->gave_old == w && n->old_pause && (n->old_pause == AT_ONCE || i->exec == ptx_fence)) pause_again(w);
   }
   return true;
 }

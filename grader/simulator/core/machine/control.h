@@ -39,7 +39,7 @@ void abort_cta(Cta *c, u32 kind);
 void run_others(Warp *w, const Insn *i);
 void count_pause_changes(Worker *k);
 /* Whether others take turns of one step, because a pause may end after each. */
-static inline bool takes_steps(const Worker *k) { return k->paused && (k->launch->pause_changes || k->launch->restored); }
+static inline bool takes_steps(const Worker *k) { return k->paused && (k->launch->pause_changes || k->launch->pause_until || k->launch->restored); }
 void look_for_pause_end(Worker *k, const Warp *w);
 
 /* control.c */

@@ -166,6 +166,7 @@ void run_others(Warp *w, const Insn *i) {
   Worker *k = w->worker;
   Residents *s = k->residents;
   k->has_paused = true;
+  k->pause_ends &= !k->has_paused_again;
   if (!s) return;
   k->paused = w;
   k->paused_at = all_changes(k, s);

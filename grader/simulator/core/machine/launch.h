@@ -282,6 +282,8 @@ typedef struct {
   u32 short_pause;              /* it pauses until a warp ends after memory has changed */
   u32 pause_changes;            /* the pause ends when other warps have changed memory so often; 0: see short_pause */
   u32 pause_skips;              /* so often warps come to the instruction before one pauses there: with a lane order, lanes */
+  u32 pause_until;              /* a pc + 1: the pause ends when another warp has executed it, at the end of a block; 0: see above */
+  u32 pause_behind;             /* a pc + 1: behind it, the warp pauses once more; 0: it does not */
   u32 restored;                 /* the pause, before a swap, ends when its place has again had what the swap expects so often; 0: see above */
   u32 hurries;                  /* while a warp pauses, time passes fast for others: see instructions/clock.c */
   u32 long_looks;               /* the most looks for which warps keep their turns, at the reads of `limited` */

@@ -144,6 +144,7 @@ struct Worker {
   const Warp *paused;           /* the warp that pauses: see run_others */
   bool has_paused, pause_ends;  /* whether one has; whether a short pause is over */
   u32 skipped_pauses;           /* how often warps came to where one pauses: see Launch.pause_skips */
+  bool has_paused_again;        /* behind Launch.pause_behind */
   u64 paused_at;                /* changes of memory when it began */
   Expected expected;            /* what a swap expects before which it pauses */
   u32 long_looks;               /* looks of warps that kept their turns: see polls.c */
