@@ -1,4 +1,5 @@
 // Bits that were never set, merged by masks and shifts, and what of them is left in an output when the block ends.
+struct Unrelated { char c; int n; };
 union Halves { unsigned w; unsigned short h[2]; };
 
 // Wrong: the fourth byte was never set.
@@ -197,8 +198,8 @@ extern "C" __global__ void pixels_as_words(unsigned *y) {
 extern "C" __global__ void pixels_unset(unsigned *y) {
   __shared__ uchar3 pixels[44];
   int t = threadIdx.x;
-  if (t < 33) pixels[t] = make_uchar3(t, t + 1, t + 2);
-  if (t < 10) pixels[t + 33] = make_uchar3(t, t + 1, t + 2);
+  if (t < 33) pixels[t] = uchar3{(unsigned char)t, 1, 2};
+  if (t < 10) pixels[t + 33] = uchar3{(unsigned char)t, 1, 2};
   __syncthreads();
   const unsigned char *b = (const unsigned char *)pixels;
   unsigned w = 0;
@@ -272,3 +273,8 @@ extern "C" __global__ void halo_corner(const float *x, float *y) {
   v.w = s[r][c + 1];
   reinterpret_cast<float4 *>(y)[t] = v;  // <- uninitialized-read
 }
+
+// Another kernel of the file has a type with padding.
+// kernel unrelated grid 1 block 32
+// inout y int32 = np.zeros(64) -> _
+extern "C" __global__ void unrelated(Unrelated *y) { y[threadIdx.x] = Unrelated{1, 2}; }

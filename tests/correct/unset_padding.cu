@@ -2,6 +2,13 @@
 struct Fields { unsigned a : 5, b : 11, c : 16; };
 struct alignas(4) Message { unsigned char type; unsigned short length; unsigned char body[5]; };
 
+struct Record { int key; char mark; int count, total; };
+struct Sized { char c; int n; };
+struct Sample { int n; double value; };
+struct Hit { bool found; float distance; int index; };
+union Word { int i; float f; };
+struct Tagged { Word w; short kind; };
+
 // Fields are written one by one into words that had no value.
 // kernel fields_of_words grid 1 block 32
 // out y uint32 = np.arange(32) | 3 << 5 | 7 << 16
@@ -79,3 +86,107 @@ extern "C" __global__ void vectors_beside(float4 *y) {
   v.x = v.y = v.z = in.length;
   y[threadIdx.x] = v;  // <- uninitialized-read
 }
+
+// Wrong: a member behind the padding.
+// kernel record_without_total grid 1 block 32
+// finds uninitialized-read error `p.total`
+// in a int32 = np.arange(32)
+// out y int32 = np.zeros(128)
+extern "C" __global__ void record_without_total(const int *a, Record *y) {
+  Record p;
+  p.key = a[threadIdx.x];
+  p.mark = 1;
+  p.count = 2;
+  y[threadIdx.x] = p;  // <- uninitialized-read
+}
+
+// Wrong: one thread leaves out a member.
+// kernel record_of_one_thread grid 1 block 32
+// finds uninitialized-read error `p.total`
+// in a int32 = np.arange(32)
+// out y int32 = np.zeros(128)
+extern "C" __global__ void record_of_one_thread(const int *a, Record *y) {
+  Record p;
+  p.key = a[threadIdx.x];
+  p.mark = 1;
+  p.count = 2;
+  if (threadIdx.x != 9) p.total = 3;
+  y[threadIdx.x] = p;  // <- uninitialized-read
+}
+
+// Wrong: a member of another size than the first.
+// kernel sample_without_value grid 1 block 32
+// finds uninitialized-read error `s.value`
+// in a int32 = np.arange(32)
+// out y int32 = np.zeros(128)
+extern "C" __global__ void sample_without_value(const int *a, Sample *y) {
+  Sample s;
+  s.n = a[threadIdx.x];
+  if (s.n > 3) s.value = 1.5;
+  y[threadIdx.x] = s;  // <- uninitialized-read
+}
+
+// kernel records grid 1 block 32
+// in a int32 = np.arange(32)
+// inout y int32 = np.zeros(128) -> _
+extern "C" __global__ void records(const int *a, Record *y) {
+  __shared__ Record s[32];
+  Record p;
+  p.key = a[threadIdx.x];
+  p.mark = 1;
+  p.count = p.total = 2;
+  s[threadIdx.x] = p;
+  __syncthreads();
+  y[threadIdx.x] = s[31 - threadIdx.x];
+}
+
+// The member is stored behind the copy.
+// kernel sample_in_parts grid 1 block 32
+// in a int32 = np.arange(32)
+// inout y int32 = np.zeros(128) -> _
+extern "C" __global__ void sample_in_parts(const int *a, Sample *y) {
+  Sample s;
+  s.n = a[threadIdx.x];
+  y[threadIdx.x] = s;
+  y[threadIdx.x].value = 1.5;
+}
+
+// A hit that is none has no distance.
+// kernel hits grid 1 block 32
+// in a int32 = np.arange(32)
+// inout y int32 = np.zeros(96) -> _
+extern "C" __global__ void hits(const int *a, Hit *y) {
+  Hit h;
+  h.found = a[threadIdx.x] % 2;
+  if (h.found) {
+    h.distance = 2;
+    h.index = threadIdx.x;
+  }
+  y[threadIdx.x] = h;
+}
+
+// kernel tagged grid 1 block 32
+// in a int32 = np.arange(32)
+// inout y int32 = np.zeros(64) -> _
+extern "C" __global__ void tagged(const int *a, Tagged *y) {
+  Tagged t;
+  t.kind = a[threadIdx.x] % 2;
+  if (t.kind) t.w.f = 1;
+  y[threadIdx.x] = t;
+}
+
+// Only a cast makes objects of the bytes.
+// kernel only_cast grid 1 block 32
+// inout y int32 = np.zeros(64) -> _
+extern "C" __global__ void only_cast(int *y) {
+  __shared__ alignas(8) unsigned char s[256];
+  int t = threadIdx.x;
+  ((Sized *)s)[t].c = t;
+  ((Sized *)s)[t].n = t;
+  __syncthreads();
+  for (int i = t; i < 64; i += 32) y[i] = ((const int *)s)[i];
+}
+
+// kernel sized grid 1 block 32
+// inout y int32 = np.zeros(64) -> _
+extern "C" __global__ void sized(Sized *y) { y[threadIdx.x] = Sized{1, 2}; }

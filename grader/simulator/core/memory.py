@@ -224,7 +224,8 @@ class Loader:
 
     def __init__(self, module: Module, image: Image, shared_shift: int) -> None:
         self.module, self.image, self.shared_shift = module, image, shared_shift
-        kernel = module.functions[image.functions[0].name]
+        names = [f.name for f in image.functions]
+        self.kernel = module.functions[names[0]]
         inside = [v for f in module.functions.values() for v in f.variables if v.space == "shared"]
         shared = [*(v for v in module.variables if v.space == "shared"), *inside]
         self.static = [v for v in shared if not v.extern]
@@ -239,9 +240,8 @@ class Loader:
             if v.space in ("global", "const")
         ]
         variables = None if image.shadowed is None else local_variables(module.sections)
-        self.pointed_to = variables.pointed_to(kernel.name) if variables else []
+        self.pointed_to = variables.pointed_to(*names, source=module.source) if variables else []
         self.named = self._named()
-        self.kernel = kernel
         self.functions = {
             f.name: c.FUNCTION_BASE + k * c.FUNCTION_BYTES for k, f in enumerate(image.functions)
         }

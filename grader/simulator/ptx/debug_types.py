@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from functools import cached_property
 from math import prod
 
+from grader import regex
 from grader.compile.program import SHAPE
 from grader.simulator.ptx.debug_entries import (
     ARRAY,
@@ -22,6 +23,17 @@ _SIZE, _UPPER, _COUNT, TYPE, OFFSET = 0x0B, 0x2F, 0x37, 0x49, 0x38
 BLOCK, _BITS, POINTERS, _MEMBER_POINTER = 0x0B, 0x0D, (0x0F, 0x10, 0x42), 0x1F
 _FUNCTION, _LINKAGE, _BASE, _BASE_TYPE, _MOST_BYTES = 0x2E, 0x2007, 0x1C, 0x24, 1 << 16
 """The largest type of which the bytes of members are told from others comes last."""
+_ENUMERATION, _ENCODING, _BOOL, _INLINED = 0x04, 0x3E, 2, 0x1D
+_ORIGIN, _SPECIFICATION = 0x31, 0x47
+_CAST = regex(
+    r"(?:\(|_cast *<)\s*(?:const |volatile |struct )*(\w+)(?: const)? *[*&]+ *(?:const)? *[)>]"
+)
+_STRUCT = regex(
+    r"\b(?:struct|class)\b[^;{}()=]{0,60}?(?:\([^()]{0,60}\))? *(\w{1,60})\s{0,9}"
+    r"(?::[^;{}]{0,99})?\{"
+    r"|\}\s{0,9}(\w{1,99}) *;"
+)
+"""Casts to pointers and references, and the names that a source gives to structs."""
 OF_MEMBER, OF_NUMBER = 1, 2
 """What a byte of an argument belongs to: see core/machine/launch.h."""
 MAX_TYPE_DEPTH = 16
@@ -59,22 +71,30 @@ class DebugTypes:
                     out.setdefault(f"_ZZ{own}E{len(name)}{name}", []).append((of, name))
         return out
 
-    def pointed_to(self, symbol: str) -> list[list[int]]:
-        """Of each parameter of a function: which bytes of what it points to belong to members.
+    def pointed_to(self, symbol: str, *called: str, source: str = "") -> list[list[int]]:
+        """Of each parameter of a kernel: which bytes of what it points to belong to members.
 
-        OF_MEMBER for each of these, 0 for the others, and OF_NUMBER for all where it points to
-        numbers, or to vectors of numbers. Empty for one that is no pointer, or points to what has
-        no size.
+        OF_NUMBER for those of numbers, of which the host reads all bits, OF_MEMBER for those of
+        other members, and 0 for the others. Empty for one that is no pointer, or points to what has
+        no size. Programs copy structs with padding to arrays of words or bytes: where the kernel
+        may, these have no numbers.
+
+        Args:
+            symbol: the kernel.
+            called: the functions that it may call, too.
+            source: the text of the module.
         """
         functions = (e for e in self.types.values() if e.tag == _FUNCTION)
         f = next((e for e in functions if e.values.get(_LINKAGE) == symbol), None)
+        names = {name.partition("@")[0] for name in (symbol, *called)}
+        padded = self._uses_padding(names) or self._casts_to_padding(source)
         out = []
         for entry in f.children if f else ():
             if entry.tag == PARAMETER:
                 of = self._unnamed(entry.number(TYPE))
                 pointee = of.number(TYPE) if of is not None and of.tag in POINTERS else 0
-                each = OF_NUMBER if self._has_numbers(pointee) else OF_MEMBER
-                out.append([each * own for own in self._members(pointee, 0)])
+                most = OF_NUMBER if self._has_numbers(pointee, padded) else OF_MEMBER
+                out.append([min(own, most) for own in self._members(pointee, 0)])
         return out
 
     def _unnamed(self, number: int) -> Entry | None:
@@ -84,14 +104,61 @@ class DebugTypes:
             entry = self.types.get(entry.number(TYPE))
         return entry
 
-    def _has_numbers(self, number: int) -> bool:
-        """Whether a type is a vector of numbers of one size, or a number and no type has padding.
+    def _uses_padding(self, symbols: Collection[str]) -> bool:
+        """Whether a type that functions or variables of the module use may have padding."""
+        if not self.has_padding:
+            return False
+        functions = [e for e in self.types.values() if e.tag == _FUNCTION]
+        work = [f for f in functions if f.values.get(_LINKAGE) in symbols]
+        if len({f.values.get(_LINKAGE) for f in work}) < len(symbols):
+            return True
+        blocks = (e for e in self.types.values() if e.tag in (_FUNCTION, BLOCK, _INLINED))
+        inside = {id(e) for block in blocks for e in block.children}
+        work += [e for e in self.types.values() if e.tag == VARIABLE and id(e) not in inside]
+        seen = set[int]()
+        while work and self.padded.isdisjoint(seen):
+            entry = work.pop()
+            if id(entry) not in seen:
+                seen.add(id(entry))
+                links = (self.types.get(entry.number(x)) for x in (TYPE, _ORIGIN, _SPECIFICATION))
+                work += [*entry.children, *(e for e in links if e is not None)]
+        return not self.padded.isdisjoint(seen)
 
-        Programs copy structs with padding to arrays of words or bytes.
+    def _casts_to_padding(self, source: str) -> bool:
+        """Whether a source casts pointers to those to a struct with padding.
+
+        The sections of a kernel do not describe a struct that only its casts name.
         """
-        sizes, entry = self._numbers(number, 0), self._unnamed(number)
-        is_vector = entry is not None and entry.tag in AGGREGATES
-        return len(sizes) == 1 and 0 not in sizes and (is_vector or not self.has_padding)
+        names = {m[1] for m in _CAST.finditer(source)}
+        own = names.intersection(m[1] or m[2] for m in _STRUCT.finditer(source)) if names else names
+        known = {e.name: e for e in self.types.values() if e.tag in AGGREGATES and e.children}
+        return any(name not in known or id(known[name]) in self.padded for name in own)
+
+    def _has_numbers(self, number: int, padded: bool) -> bool:
+        """Whether the host reads the numbers of which a type consists, or those that it has.
+
+        Args:
+            number: the type.
+            padded: whether structs with padding may be copied to plain numbers.
+
+        A bool or an enumeration of a struct may say that its other members mean nothing.
+        """
+        entry = self._unnamed(number)
+        if entry is None or entry.tag not in AGGREGATES:
+            return 0 not in self._numbers(number, 0) and not padded
+        return len(self._numbers(number, 0)) == 1 or not self._has_choice(number, 0)
+
+    def _has_choice(self, number: int, depth: int) -> bool:
+        """Whether a type has a bool or an enumeration, or is not known."""
+        entry = self.types.get(number)
+        if entry is None or depth > MAX_TYPE_DEPTH:
+            return True
+        if entry.tag in (*NAMED_TYPES, ARRAY):
+            return self._has_choice(entry.number(TYPE), depth + 1)
+        inside = (m for m in entry.children if m.tag in (MEMBER, _BASE))
+        if entry.tag in (*AGGREGATES, UNION):
+            return any(self._has_choice(m.number(TYPE), depth + 1) for m in inside)
+        return entry.tag == _ENUMERATION or entry.number(_ENCODING) == _BOOL
 
     def _numbers(self, number: int, depth: int) -> set[int]:
         """The sizes of the numbers that a type is made of; 0 for other scalars, and bit fields."""
@@ -107,8 +174,8 @@ class DebugTypes:
             out |= {0} if m.number(_BITS) else self._numbers(m.number(TYPE), depth + 1)
         return out
 
-    def _members(self, number: int, depth: int) -> list[bool]:
-        """Which bytes of a type belong to a scalar."""
+    def _members(self, number: int, depth: int) -> list[int]:
+        """Which bytes of a type belong to a number, or another member."""
         entry, size = self.types.get(number), self.size(number, depth)
         if entry is None or depth > MAX_TYPE_DEPTH or not 0 < size <= _MOST_BYTES:
             return []
@@ -117,20 +184,26 @@ class DebugTypes:
         if entry.tag == ARRAY:
             return self._members(entry.number(TYPE), depth + 1) * prod(extents_of(entry))
         if entry.tag not in (*AGGREGATES, UNION):
-            return [True] * size
-        out = [False] * size
+            return [OF_NUMBER if entry.tag == _BASE_TYPE else OF_MEMBER] * size
+        out, most = [0] * size, OF_MEMBER if entry.tag == UNION else OF_NUMBER
         for m in (m for m in entry.children if m.tag in (MEMBER, _BASE)):
             inside = [] if m.number(_BITS) else self._members(m.number(TYPE), depth + 1)
             for k, own in enumerate(inside, m.number(OFFSET)):
                 if k < size:
-                    out[k] |= own
+                    out[k] = max(out[k], min(own, most))
         return out
 
     @cached_property
+    def padded(self) -> frozenset[int]:
+        """The structs, by id, that have bytes that belong to no member."""
+        structs = ((n, e) for n, e in self.types.items() if e.tag in AGGREGATES and e.children)
+        large = ((n, e) for n, e in structs if e.number(_SIZE) > 1)
+        return frozenset(id(e) for n, e in large if not all(self._members(n, 0)))
+
+    @property
     def has_padding(self) -> bool:
         """Whether a struct has bytes that belong to no member."""
-        structs = ((n, e) for n, e in self.types.items() if e.tag in AGGREGATES and e.children)
-        return any(not all(self._members(n, 0)) for n, e in structs if e.number(_SIZE) > 1)
+        return bool(self.padded)
 
     def scalars(self, number: int, offset: int, size: int, depth: int = 0) -> Iterator[str]:
         """The members of a type that are, or have as elements, scalars of a size at an offset."""

@@ -327,8 +327,12 @@ u32 left_by(Warp *w, const Insn *i, u32 from, u32 lanes) {
   return origin_of(w, &(Origin){.report = r, .element = (s64)r.address, .kept = true});
 }
 
-/* Whether an argument's elements are numbers, of which the host reads all bits. */
-static bool has_numbers(const Buffer *b) { return b->item && b->members[0] == OF_NUMBER; }
+/* Whether bytes of an argument are of numbers, of which the host reads all bits. */
+static bool has_numbers(const Buffer *b, u64 at, u32 bytes) {
+  bool any = false;
+  for (u32 k = 0; b->item && k < bytes; k++) any |= b->members[(at + k) % b->item] == OF_NUMBER;
+  return any;
+}
 
 /* What is reported at the end of the block if a number keeps the undefined bits that a lane stores. */
 static u32 bits_left_by(Warp *w, const Insn *i, u32 from, u32 l) {
@@ -346,9 +350,9 @@ void report_bits_left(Cta *c) {
   for (u32 k = 0; u && u->kept && k < u->buffers; k++) {
     const Buffer *b = &c->worker->launch->buffer[k];
     Unset s = u->global[k];
-    if (!s.from || !has_numbers(b)) continue;
+    if (!s.from || !has_numbers(b, 0, (u32)b->item)) continue;
     for (u64 at = s.first; at < s.end; at++)
-      if (s.from[at]) {
+      if (s.from[at] && has_numbers(b, at, 1)) {
         report_origin(c->warp, FROM_MEMORY | ((s.from[at] & ~(u32)BITS_LEFT) - 1), 1);
         at += b->item - 1 - at % b->item;
       }
@@ -387,7 +391,7 @@ void ptx_shadow_stored(Warp *w, const Insn *i) {
     bool reports = library ? kept != 0 : !(i->flag & CHECKED);
     if (reports && lacking >> l & 1 && is_output(&r, offset, i->size, have, copies)) used |= 1u << l;
     bool whose = !(from & FROM_MEMORY) || nothing >> l & 1; /* else the read of the rest is the first use of it */
-    bool leaves = (!whose || i->flag & CHECKED) && unset >> l & 1 && r.space == GLOBAL && has_numbers(r.buffer);
+    bool leaves = (!whose || i->flag & CHECKED) && unset >> l & 1 && r.space == GLOBAL && has_numbers(r.buffer, offset, i->size);
     u32 origin = leaves ? bits_left_by(w, i, from, l) : whose ? kept : 0;
     mark_stored(w, &r, offset, i->size, used >> l & 1 ? ALL_BITS : have, origin, leaves ? BITS_LEFT : 0);
   }
