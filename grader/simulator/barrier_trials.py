@@ -53,6 +53,9 @@ MOST_TRIALS = 10
 MOST_MEETINGS, MOST_LINES = 8, 3
 """The places that are tried for the signals and waits of one run, and those of each for a race."""
 
+_KNOWN = {c.RACE, c.OLD_VALUE, c.UNDEFINED}
+"""What a run of a trial may report beside the race: values are confirmed in other code."""
+
 Run = Callable[[Machine, int], Raw]
 
 
@@ -313,7 +316,7 @@ class EarlySignals:
         lines = source_lines(machine.image)
         for order in (0, ABREAST):
             raw = self.run(machine, order)
-            if not raw.ended or not set(map(int, raw.reports["kind"])) <= {c.RACE, c.OLD_VALUE}:
+            if not raw.ended or not set(map(int, raw.reports["kind"])) <= _KNOWN:
                 return None
             left |= race_lines(raw, lines)
         return left
@@ -331,7 +334,9 @@ def _moved(early: Early, function: Function) -> Function | None:
     then = [k for k, line in enumerate(lines) if early.access <= line <= early.behind]
     if not own or not then or then[-1] + 1 == len(lines) or own[-1] >= then[0]:
         return None
-    if own[-1] - own[0] + 1 != len(own):
+    if own[-1] - own[0] + 1 != len(own) or any(
+        function.body[k].op.startswith(BARRIERS) for k in own
+    ):
         return None
     statement, place = range(own[0], own[-1] + 1), behind(function, then)
     return with_statement_moved(function, statement, place, fence=early.fence)

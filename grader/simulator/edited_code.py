@@ -8,16 +8,19 @@ atomic: the plain accesses to locks, and to what else threads wait for.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from copy import copy
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from grader.simulator.core import bindings as c
 from grader.simulator.core.bindings import core
 from grader.simulator.core.run import Machine
 from grader.simulator.decode.dataflow import sources
-from grader.simulator.decode.memory import is_strong
+from grader.simulator.decode.memory import ACQUIRE, HAS_ACQUIRES, HAS_FENCES, RELEASE, is_strong
 from grader.simulator.decode.module import Image, decode
 from grader.simulator.diagnose.consequences import is_load
+from grader.simulator.diagnose.races import ProgramOrder
 from grader.simulator.ptx.call_copies import original_name
 from grader.simulator.ptx.model import Function, Instruction, Location, Module
 
@@ -31,6 +34,10 @@ MOST_STEPS = 1 << 18
 MOST_DECODED = 1 << 12
 """The instructions that are decoded for the trials of one kind, beside the first one's."""
 BARRIERS = ("bar.sync", "barrier.sync")
+_HEADS = ("ld", "st", "atom", "red", "fence", "membar")
+_LACKS = {"ld": "acquire", "st": "release", "red": "release", "atom": "acq_rel"}
+_FENCES = {"acquire": "after it", "release": "before it", "acq_rel": "before and after it"}
+"""The order that an access may lack, as these are tried, and where fences do the same."""
 _OWN_BARRIER = "15"
 _ORDERS = ("volatile", "relaxed", "acquire", "release", "acq_rel", "sc", "weak")
 _SCOPES = ("cta", "cluster", "gpu", "sys")
@@ -138,6 +145,91 @@ def widened(op: str) -> str:
     return ".".join(wider.get(part, part) for part in op.split("."))
 
 
+def access_rows(machine: Machine) -> dict[int, list[int]]:
+    """By program counter of an access or fence, the rows of its machine instructions."""
+    out: dict[int, list[int]] = {}
+    blocks = (block for f in machine.image.functions for block in f.blocks)
+    for row, insn in enumerate(insn for block in blocks for insn in block.insns):
+        head = machine.image.ops[insn.pc].split(".")[0]
+        if head in _HEADS and insn.exec.startswith((head, "atom", "fence")):
+            out.setdefault(insn.pc, []).append(row)
+    return out
+
+
+def ordering(
+    machine: Machine,
+    rows: Mapping[int, Sequence[int]],
+    waits: Iterable[int],
+    signals: Iterable[int],
+) -> Machine:
+    """A machine in which some accesses acquire, and some release.
+
+    Args:
+        machine: the machine.
+        rows: by program counter of an access, the rows of its machine instructions.
+        waits: the program counters of the reads.
+        signals: those of the writes.
+    """
+    insns = machine.arrays.insns.copy()
+    for flag, chosen in ((ACQUIRE, waits), (RELEASE, signals)):
+        insns["flag"][[row for pc in chosen for row in rows.get(pc, ())]] |= flag
+    other = copy(machine.with_code(insns, machine.arrays.blocks))
+    terms = c.CLaunch.from_buffer_copy(machine.image_terms)
+    terms.sync |= HAS_ACQUIRES | HAS_FENCES
+    other.__dict__["image_terms"] = terms
+    return other
+
+
+def order_fix(machine: Machine, is_right: Callable[[Machine], bool]) -> str:
+    """The fix of a read of an old value: the order that an access lacks; empty if none is found.
+
+    Args:
+        machine: the kernel's optimized code.
+        is_right: whether no old value makes a machine wrong.
+    """
+    image, rows = machine.image, access_rows(machine)
+    kinds: dict[tuple[str, int], list[int]] = defaultdict(list)
+    for pc in rows:
+        head, *parts = image.ops[pc].split(".")
+        if head in _LACKS and {"relaxed", "volatile"} & {*parts}:
+            kinds[_LACKS[head], image.locations[pc].line].append(pc)
+    for (order, line), own in sorted(kinds.items(), key=lambda item: [*_FENCES].index(item[0][0])):
+        waits, signals = own * (order != "release"), own * (order != "acquire")
+        if is_right(ordering(machine, rows, waits, signals)):
+            where = {"acquire": "after it", "release": "before it"}.get(
+                order, "before and after it"
+            )
+            return (
+                f"Use `memory_order_{order}` in line {line}, or put `__threadfence();` {where}: "
+                "relaxed and volatile accesses to different addresses become visible in any order. "
+                "A run with that does not read the old value."
+            )
+    return ""
+
+
+def between_threads(machine: Machine, read: int, write: int) -> str:
+    """What orders a read behind a write of another thread, whose code does not lead to the read.
+
+    Args:
+        machine: the kernel's optimized code.
+        read: the program counter of the read.
+        write: that of the write.
+
+    Returns:
+        Where orders belong; empty where one thread executes the two.
+    """
+    if ProgramOrder(machine.image).follows(write, read):
+        return ""
+    lines = [machine.image.locations[pc].line for pc in (write, read)]
+    return (
+        f"Order line {lines[0]} before the flag by which its thread tells of the write "
+        "(`memory_order_release`, or `__threadfence();` before it), and line "
+        f"{lines[1]} behind the read of that flag (`memory_order_acquire`, or `__threadfence();` "
+        "after it): relaxed and volatile accesses to different addresses become visible in any "
+        "order."
+    )
+
+
 def with_barrier(function: Function, place: int, *, warp: bool) -> Function:
     """A function with a barrier before an instruction, which jumps to that one reach, too.
 
@@ -183,22 +275,28 @@ def with_commit(function: Function, at: int) -> Function:
 def with_statement_moved(function: Function, own: range, place: int, *, fence: bool) -> Function:
     """A function with the instructions of a statement before another place, which is behind them.
 
+    Only what is between the two reaches the statement: other jumps to that place pass it by.
+
     Args:
         function: the function.
         own: the indices of the instructions.
         place: the index of the instruction that they precede then.
         fence: whether a fence precedes them.
     """
-    new = [replace(i) for i in function.body]
+    ends = {name: f"{name}$moved" for name, at in function.labels.items() if at == place}
+    new = [replace(i, operands=[*i.operands]) for i in function.body]
+    for i in new[own.stop : place]:
+        i.operands = [ends.get(x, x) for x in i.operands]
     more = [Instruction("membar.gl", [], None, new[own.start].location)] * fence
     body = [*new[: own.start], *new[own.stop : place], *more, *new[own.start : own.stop]]
 
     def moved(at: int) -> int:
         if own.start < at < own.stop:
             return at - own.stop + place + fence
-        return at + fence if at > place else at - len(own) * (at >= own.stop)
+        return at + fence if at >= place else at - len(own) * (at >= own.stop)
 
     labels = {name: moved(at) for name, at in function.labels.items()}
+    labels |= dict.fromkeys(ends.values(), place - len(own))
     return replace(function, body=[*body, *new[place:]], labels=labels)
 
 

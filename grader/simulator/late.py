@@ -21,7 +21,7 @@ where that is not taken. Whether two of them have the same place is known from t
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Container, Iterable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import product
 
@@ -29,6 +29,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grader import dataclass
+from grader.launch import Finding, Severity
 from grader.simulator.core import bindings as c
 from grader.simulator.core.run import Machine, Raw
 from grader.simulator.decode.blocks import COMPUTES
@@ -37,11 +38,15 @@ from grader.simulator.decode.memory import is_strong
 from grader.simulator.decode.module import Image, decode
 from grader.simulator.decode.operands import address_or_none
 from grader.simulator.diagnose.races import ATOMIC, LATE, OTHER_ATOMIC, OTHER_STORE, STORE
-from grader.simulator.order_runs import PAUSE_CHANGES, How
+from grader.simulator.edited_code import between_threads, order_fix
+from grader.simulator.order_runs import PAUSE_CHANGES, How, OneRun, OrderRuns
 from grader.simulator.pauses import MOST_ALIKE, Traces
 from grader.simulator.ptx.flow import successors_of
 from grader.simulator.ptx.model import TYPE_BYTES, Function, Instruction, Location
 from grader.simulator.schedules import ABREAST, CLOCKS, ORDER_KINDS, PATIENT
+
+MOST_WRONG = 4
+"""The wrong runs that are made again with another memory order."""
 
 MOST_PASSED = 64
 """The instructions behind which an access moves, at most."""
@@ -337,3 +342,37 @@ def _size(i: Instruction) -> int:
     parts = i.op.split(".")
     count = next((int(p[1:]) for p in parts if p in ("v2", "v4", "v8")), 1)
     return count * TYPE_BYTES.get(parts[-1], 8)
+
+
+def old_value(
+    runs: OrderRuns,
+    machine: Machine,
+    run: OneRun,
+    wrong: Sequence[tuple[How, OneRun]],
+    what: str,
+    *,
+    certain: bool,
+) -> Finding:
+    """The finding of a read of an old value, with the order that an access lacks, as runs show.
+
+    Args:
+        runs: the runs of the launch.
+        machine: the optimized variant.
+        run: a run with such a read.
+        wrong: the runs with such reads, and how they were made.
+        what: what is wrong with the old value.
+        certain: whether it is an error.
+    """
+
+    def is_right(changed: Machine) -> bool:
+        again = (runs.run(replace(how, machine=changed)) for how, _ in wrong[:MOST_WRONG])
+        return runs.affords(MOST_WRONG) and not any(
+            runs.is_wrong(one) if one.reads else one.errors or not one.raw.ended for one in again
+        )
+
+    read, old = run.reads[0], run.raw.reports[run.raw.reports["kind"] == c.OLD_VALUE][0]
+    fix = order_fix(machine, is_right)
+    fix = fix or between_threads(machine, int(old["pc"]), int(old["pc2"])) or read.hint
+    message = f"{read.message}; with the old value, {what}"
+    severity: Severity = read.severity if certain else "warning"
+    return replace(read, message=message, severity=severity, hint=fix)

@@ -20,10 +20,6 @@ from grader.simulator.core import bindings as c
 from grader.simulator.core.run import Machine, Raw
 from grader.simulator.decode.dataflow import targets
 from grader.simulator.decode.memory import (
-    ACQUIRE,
-    HAS_ACQUIRES,
-    HAS_FENCES,
-    RELEASE,
     SCOPE_CTA,
     is_strong,
     scope_of,
@@ -41,7 +37,9 @@ from grader.simulator.diagnose.races import (
     UNWAITED,
 )
 from grader.simulator.edited_code import (
+    access_rows,
     most_trials,
+    ordering,
     plain_signals,
     strong,
     with_fences,
@@ -54,7 +52,7 @@ if TYPE_CHECKING:
 
 MOST_STEPS = 1 << 19
 """The warp instructions of a run that is repeated."""
-MOST_LINES = 4
+MOST_LINES = 6
 """Of the waits, and of the signals, the lines that are tried alone."""
 
 _HEADS = ("ld", "st", "atom", "red", "fence", "membar")
@@ -95,7 +93,8 @@ class OrderTrials:
         waits, signals = self.waits_and_signals(pairs)
         deciding = [pc for pc in waits if self._decides(pc)]
         found = self._unordered(pairs, deciding, signals)
-        return found or self._unordered(pairs, [*filter(self._is_kept, waits)], signals)
+        kept = [] if found else [*filter(self._is_kept, waits)]
+        return found if found or kept == deciding else self._unordered(pairs, kept, signals)
 
     def _narrow(self, raw: Raw) -> dict[Pair, Missing]:
         """The races that end where accesses and fences of a block's scope have the device's."""
@@ -278,7 +277,7 @@ class OrderTrials:
         What some threads have done early in one order may order others by chance.
         """
         chosen = self._at(one.acquires, waits), self._at(one.releases, signals)
-        return self._remaining(self._ordering(*chosen))
+        return self._remaining(ordering(self.machine, self._rows, *chosen))
 
     def _at(self, line: int, pcs: Sequence[int]) -> list[int]:
         return [pc for pc in pcs if self.lines[pc] == line]
@@ -302,7 +301,7 @@ class OrderTrials:
         for line in [*dict.fromkeys(line for *_, line in found)][:MOST_LINES]:
             own = self._at(line, tried)
             chosen = (own, others) if acquire else (others, own)
-            left = self._remaining(self._ordering(*chosen))
+            left = self._remaining(ordering(self.machine, self._rows, *chosen))
             out |= {p: line for p in pairs if p not in out and frozenset(p) not in left}
         return out
 
@@ -321,19 +320,8 @@ class OrderTrials:
 
         All of them where it does not end: that shows nothing.
         """
-        raw = self.run(self._ordering(waits, signals), 0)
+        raw = self.run(ordering(self.machine, self._rows, waits, signals), 0)
         return _races(raw) if raw.ended else self.pairs
-
-    def _ordering(self, waits: Iterable[int], signals: Iterable[int]) -> Machine:
-        insns = self.machine.arrays.insns.copy()
-        for flag, chosen in ((ACQUIRE, waits), (RELEASE, signals)):
-            rows = [row for pc in chosen for row in self._rows.get(pc, ())]
-            insns["flag"][rows] |= flag
-        other = copy(self.machine.with_code(insns, self.machine.arrays.blocks))
-        terms = c.CLaunch.from_buffer_copy(self.machine.image_terms)
-        terms.sync |= HAS_ACQUIRES | HAS_FENCES
-        other.__dict__["image_terms"] = terms
-        return other
 
     def _decides(self, pc: int) -> bool:
         """Whether a branch depends on what an instruction reads.
@@ -370,14 +358,7 @@ class OrderTrials:
 
     @cached_property
     def _rows(self) -> dict[int, list[int]]:
-        """By program counter of an access, the rows of its machine instructions."""
-        out: dict[int, list[int]] = {}
-        blocks = (block for f in self.machine.image.functions for block in f.blocks)
-        for row, insn in enumerate(insn for block in blocks for insn in block.insns):
-            head = self.machine.image.ops[insn.pc].split(".")[0]
-            if head in _HEADS and insn.exec.startswith((head, "atom", "fence")):
-                out.setdefault(insn.pc, []).append(row)
-        return out
+        return access_rows(self.machine)
 
 
 def _races(raw: Raw, flags: int = 0) -> set[Pair]:

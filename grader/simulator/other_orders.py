@@ -35,6 +35,7 @@ from grader.simulator.late import (
     may_be_late,
     more_orders,
     moved,
+    old_value,
     overlaps,
     pause_ends,
     some_moves,
@@ -125,7 +126,7 @@ class OtherOrders(OrderRuns):
             machines: as in `chosen_orders`.
             schedules: the number of orders that are asked for; 0 for those that the kernel needs.
         """
-        image = machines[-1].image
+        self.machine, image = machines[-1], machines[-1].image
         may_run = self.usual.steps <= ORDER_STEPS
         may_run = may_run and may_be_right(self, trace.errors, image, self._pause)
         asked: Sequence[int] = chosen_orders(machines, self.usual.observed) if may_run else ()
@@ -382,10 +383,8 @@ class OtherOrders(OrderRuns):
         for how, run in self._one_by_one(runs, outcomes):
             what = run.reads and consequence(run, outcomes, self.launch, self.names)
             if what and (run.errors or not self.depends(how, around(run.loads), run.raw)):
-                read, certain = run.reads[0], run.errors or len(outcomes) == 1
-                message = f"{read.message}; with the old value, {what}"
-                severity = read.severity if certain else "warning"
-                return (replace(read, message=message, severity=severity),)
+                certain = bool(run.errors) or len(outcomes) == 1
+                return (old_value(self, self.machine, run, runs, what, certain=certain),)
         return ()
 
     def _one_by_one(

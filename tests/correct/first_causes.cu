@@ -1508,3 +1508,200 @@ extern "C" __global__ void prefetch_of_three_into_three(const int *x, int *y) {
     }
     y[t] = sum;
 }
+
+using device_int = cuda::atomic_ref<int, cuda::thread_scope_device>;
+__device__ constexpr auto relaxed_order = cuda::memory_order_relaxed;
+__device__ constexpr auto acquired = cuda::memory_order_acquire, released = cuda::memory_order_release;
+
+// The flag of a sum is set before the sum is stored, by one lane of a warp.
+// kernel prefix_announced_early grid 4 block 32
+// in x int32 = np.arange(128)
+// inout y int32 = np.zeros(128) -> _
+// inout state int32 = np.zeros(8) -> _
+// hints Line a< signals other threads before line b< accesses `state`: they may access it in between.
+extern "C" __global__ void prefix_announced_early(const int *x, int *y, int *state) {
+    int t = threadIdx.x, b = blockIdx.x, sum = x[b * 32 + t], before = 0;
+    for (int d = 1; d < 32; d *= 2) {
+        int other = __shfl_up_sync(~0u, sum, d);
+        if (t >= d) sum += other;
+    }
+    if (t == 31) {
+        device_int flag(state[4 + b]);
+        if (b) {
+            device_int last(state[3 + b]);
+            while (!last.load(acquired)) {}
+            before = state[b - 1];  // <- race
+        }
+        flag.store(1, released);  // <a
+        state[b] = before + sum;  // <b
+    }
+    before = __shfl_sync(~0u, before, 31);
+    y[b * 32 + t] = before + sum;
+}
+
+// kernel prefix_announced_in_time grid 4 block 32
+// in x int32 = np.arange(128)
+// out y int32 = np.arange(128).cumsum()
+// inout state int32 = np.zeros(8) -> _
+extern "C" __global__ void prefix_announced_in_time(const int *x, int *y, int *state) {
+    int t = threadIdx.x, b = blockIdx.x, sum = x[b * 32 + t], before = 0;
+    for (int d = 1; d < 32; d *= 2) {
+        int other = __shfl_up_sync(~0u, sum, d);
+        if (t >= d) sum += other;
+    }
+    if (t == 31) {
+        device_int flag(state[4 + b]);
+        if (b) {
+            device_int last(state[3 + b]);
+            while (!last.load(acquired)) {}
+            before = state[b - 1];
+        }
+        state[b] = before + sum;
+        flag.store(1, released);
+    }
+    before = __shfl_sync(~0u, before, 31);
+    y[b * 32 + t] = before + sum;
+}
+
+// A lock is handed to the next thread of its queue without a release.
+// kernel lock_handed_over_relaxed grid 3 block 1
+// inout g int32 = np.zeros(25) -> _
+// hints Use memory_order_release in line a<. A run with that does not have this race.
+extern "C" __global__ void lock_handed_over_relaxed(int *g) {
+    int own = 1 + blockIdx.x;
+    device_int tail(g[0]), next(g[8 + own]), locked(g[16 + own]);
+    next.store(0, relaxed_order);
+    locked.store(1, relaxed_order);
+    int before = tail.exchange(own, cuda::memory_order_acq_rel);
+    if (before) {
+        device_int(g[8 + before]).store(own, released);
+        while (locked.load(acquired)) {}
+    }
+    g[24] += own;  // <- race
+    int after = next.load(acquired);
+    if (!after) {
+        int last = own;
+        if (tail.compare_exchange_strong(last, 0, cuda::memory_order_acq_rel)) return;
+        while (!(after = next.load(acquired))) {}
+    }
+    device_int(g[16 + after]).store(0, relaxed_order);  // <a
+}
+
+// A list's head is published without a release: atomic links would leave the values unordered.
+// kernel head_swapped_relaxed grid 4 block 1
+// inout g int32 = np.zeros(16) -> _
+// inout sum int32 = np.zeros(1) -> _
+// hints Line a< signals another thread without release
+extern "C" __global__ void head_swapped_relaxed(int *g, int *sum) {
+    device_int head(g[0]), count(g[1]);
+    int own = 8 + 2 * blockIdx.x;
+    g[own + 1] = blockIdx.x + 1;
+    int first = head.load(relaxed_order);
+    do
+        g[own] = first;
+    while (!head.compare_exchange_weak(first, own,  // <a
+                                       relaxed_order, relaxed_order));
+    if (count.fetch_add(1, relaxed_order) == 3) {
+        int values = 0, at = head.load(acquired);
+        while (at) {
+            values += g[at + 1];
+            at = g[at];  // <- race
+        }
+        *sum = values;
+    }
+}
+
+// The additions and their barrier share a line: what is missing is a barrier behind the round.
+// kernel bins_cleared_in_each_round grid 2 block 64
+// in x int32 = np.arange(256)
+// inout y int32 = np.zeros(16) -> _
+// hints Put __syncthreads() after line b<, before the next iteration of the loop reaches line a<.
+extern "C" __global__ void bins_cleared_in_each_round(const int *x, int *y) {
+    __shared__ int bins[16];
+    int t = threadIdx.x;
+    for (int r = 0; r < 2; r++) {
+        if (t < 16) bins[t] = 0; __syncthreads();  // <a <- race
+        atomicAdd(&bins[x[(r * 2 + blockIdx.x) * 64 + t] * 7 % 16], 1); __syncthreads();
+        int u = 63 - t; if (u < 16) atomicAdd(y + u, bins[u]);  // <b
+    }
+}
+
+// A reader does not acquire the number that it reads first; the writer has all its fences.
+// kernel number_read_relaxed grid 2 block 1
+// inout g int32 = np.zeros(3) -> _
+// inout y int32 = np.zeros(1) -> _
+// hints Use `memory_order_acquire` in line a<, or put `__threadfence();` after it
+extern "C" __global__ void number_read_relaxed(int *g, int *y) {
+    device_int number(g[0]), first(g[1]), second(g[2]);
+    if (blockIdx.x == 0) {
+        for (int i = 1; i < 4; i++) {
+            number.store(2 * i - 1, relaxed_order);
+            __threadfence();
+            first.store(i, relaxed_order);
+            second.store(i, relaxed_order);
+            number.store(2 * i, released);
+        }
+    } else {
+        int a, b, before, after;
+        do {
+            before = number.load(relaxed_order);  // <a
+            a = first.load(relaxed_order);        // <- race
+            b = second.load(relaxed_order);       // <- race
+            __threadfence();
+            after = number.load(relaxed_order);
+        } while (before != after || before & 1);
+        *y = a - b;
+    }
+}
+
+// kernel number_read_acquired grid 2 block 1
+// inout g int32 = np.zeros(3) -> _
+// out y int32 = np.zeros(1)
+extern "C" __global__ void number_read_acquired(int *g, int *y) {
+    device_int number(g[0]), first(g[1]), second(g[2]);
+    if (blockIdx.x == 0) {
+        for (int i = 1; i < 4; i++) {
+            number.store(2 * i - 1, relaxed_order);
+            __threadfence();
+            first.store(i, relaxed_order);
+            second.store(i, relaxed_order);
+            number.store(2 * i, released);
+        }
+    } else {
+        int a, b, before, after;
+        do {
+            before = number.load(acquired);
+            a = first.load(relaxed_order);
+            b = second.load(relaxed_order);
+            __threadfence();
+            after = number.load(relaxed_order);
+        } while (before != after || before & 1);
+        *y = a - b;
+    }
+}
+
+// A queue's end is exchanged relaxed: the exchange has to order what is before it and behind it.
+// kernel queue_of_nodes_relaxed grid 3 block 1
+// inout g int32 = np.zeros(33) -> _
+// hints Use `memory_order_acq_rel` in line a<, or put `__threadfence();` before and after it
+extern "C" __global__ void queue_of_nodes_relaxed(int *g) {
+    int own = 1 + blockIdx.x;
+    device_int tail(g[0]);
+    device_int(g[8 + own]).store(1, relaxed_order);
+    int before = tail.exchange(own, relaxed_order);  // <a
+    while (device_int(g[8 + before]).load(acquired)) {}  // <- race
+    g[32] += own;
+    device_int(g[8 + own]).store(0, released);
+}
+
+// kernel queue_of_nodes grid 3 block 1
+// inout g int32 = np.zeros(33) -> _
+extern "C" __global__ void queue_of_nodes(int *g) {
+    int own = 1 + blockIdx.x;
+    device_int tail(g[0]);
+    device_int(g[8 + own]).store(1, relaxed_order);
+    int before = tail.exchange(own, cuda::memory_order_acq_rel);
+    while (device_int(g[8 + before]).load(acquired)) {}
+    g[32] += own;
+    device_int(g[8 + own]).store(0, released);
+}

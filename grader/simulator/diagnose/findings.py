@@ -295,9 +295,9 @@ class Explainer:
         """The argument or `__device__` variable that a buffer holds."""
         buffer = self.raw.buffers[number]
         if buffer.argument is None:
-            name = plain_name(buffer.name)
+            name, space = plain_name(buffer.name), "constant" if buffer.readonly else "global"
             element, extent = self.code.static_element(buffer.name, buffer.data.nbytes, offset)
-            return Target("global", name, element or name, extent, offset, buffer.data.nbytes)
+            return Target(space, name, element or name, extent, offset, buffer.data.nbytes)
         array = self.launch.args[buffer.argument]
         assert isinstance(array, Array)
         own = self.parameters[buffer.argument : buffer.argument + 1]

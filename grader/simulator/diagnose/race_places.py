@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from grader import dataclass
 from grader.simulator.core import bindings as c
-from grader.simulator.diagnose.places import Gap
+from grader.simulator.diagnose.places import Gap, Kind
 from grader.simulator.diagnose.races import (
     ACROSS_BLOCKS,
     IN_FLIGHT,
@@ -121,14 +121,16 @@ class RacePlaces:
 
     def _gap(self, r: Report) -> Gap | None:
         gap = self._lines_apart(r)
-        if gap is not None and self._reach(r) == ACROSS_BLOCKS and not r.has(ACROSS_BLOCKS):
+        if gap is None or gap.kind == "unknown":
+            return gap
+        if self._reach(r) == ACROSS_BLOCKS and not r.has(ACROSS_BLOCKS):
             return self.code.branches.placed(replace(gap, grid=True), r.target.name, library=False)
         instructions = self.code.image.instructions
         library = all(pc < len(instructions) and instructions[pc].via for pc in (r.pc, r.pc2))
-        placed = gap and self.code.branches.placed(gap, r.target.name, library=library)
-        if placed and placed.kind in ("branches", "waiting") and self._has_mbarriers:
+        placed = self.code.branches.placed(gap, r.target.name, library=library)
+        if placed.kind in ("branches", "waiting") and self._has_mbarriers:
             return replace(placed, kind="phases")
-        return placed and self._tried(placed, r)
+        return self._tried(placed, r)
 
     @cached_property
     def _has_mbarriers(self) -> bool:
@@ -178,7 +180,9 @@ class RacePlaces:
         both = not forward and lines[0] != lines[1] and self.order.follows(then, first)
         if both and r.has(WITHIN_WARP):  # the lanes of a warp run in step
             both = (then, first) in self._in_time
-        return Gap(*lines, forward, self.order.has_partial_barriers, both)
+        lost = forward and at[1] < at[0] and lines[1] < lines[0]
+        kind: Kind = "unknown" if lost else "between"
+        return Gap(*lines, forward, self.order.has_partial_barriers, both, kind)
 
     def ordered(self, r: Report) -> tuple[Report, str]:
         """The report with the access that the program orders first as partner, and the hazard."""
