@@ -157,6 +157,9 @@ MESSAGE_READERS: dict[str, Reader] = {
     "simulator/diagnose/locks.py:_TAKES_LOCK": lambda t: [
         locks._TAKES_LOCK.search(line[: locks._MOST_LETTERS]) for line in t.split("\n")
     ],
+    "simulator/diagnose/locks.py:publishes": lambda t: [
+        locks.publishes(line) for line in t.split("\n")
+    ],
     "simulator/diagnose/two_steps.py:_elements": lambda t: two_steps._elements(t, "a"),
     "simulator/diagnose/race_messages.py:_LIBRARY": race_messages._LIBRARY.search,
     "simulator/diagnose/copies.py:_COPY_CALL": copies._COPY_CALL.search,
