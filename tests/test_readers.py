@@ -254,6 +254,7 @@ ELSEWHERE = {
     "simulator/diagnose/kernel_code.py:static_element": "a symbol, once",
     "simulator/diagnose/kernel_code.py:shared_shape": "a symbol, once",
     "simulator/ptx/debug_info.py:static": "a symbol, once",
+    "simulator/ptx/debug_types.py:may_have_padding": "searches of bounded length",
     "simulator/ptx/debug_types.py:pointed_to": "a symbol, and searches of bounded length",
     "gpu/functions.py:kernel_of": "passes a kernel's name to the driver",
     "gpu/functions.py:get_function": "passes a kernel's name to the driver",

@@ -286,6 +286,7 @@ def use_of(
     variables: LocalVariables | None,
     numbered: Mapping[str, Numbered],
     subscripts: Sequence[Subscript],
+    source: str,
 ) -> Use:
     """What the functions of a kernel have; nothing is followed without their `variables`.
 
@@ -293,10 +294,10 @@ def use_of(
     """
     has_locals = has_local(functions)
     moving = {f.name: moving_loads(f) for f in functions} if variables is not None else {}
-    words = variables is not None and variables.has_padding
-    words = words and any(loads.copied for loads in moving.values())
+    padded = variables is not None and variables.may_have_padding(source)
+    words = padded and any(loads.copied for loads in moving.values())
     library = variables is not None and stores_in_library(functions)
-    copies = variables is not None and variables.has_padding and any(map(_copies, functions))
+    copies = padded and any(map(_copies, functions))
     follows = words or library or copies or any(loads.followed for loads in moving.values())
     how = {"follows": follows, "words": words, "library": library}
     known = moving if follows or has_locals else {}

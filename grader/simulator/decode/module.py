@@ -168,7 +168,7 @@ def decode(
     variables = local_variables(module.sections) if definedness else None
     mark_used_bytes(own, optimized=not definedness)
     found = numbered_in(own, module, variables), subscripts_of(module, kernel)
-    use = use_of(own, variables, *found)
+    use = use_of(own, variables, *found, module.source)
     use = with_crossings(use, names, functions, module.variables) if definedness else use
     for number, name in enumerate(names):
         decoder = _Decoder(functions, image, number, known, use, variables, passes)

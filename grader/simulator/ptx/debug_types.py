@@ -124,6 +124,10 @@ class DebugTypes:
                 work += [*entry.children, *(e for e in links if e is not None)]
         return not self.padded.isdisjoint(seen)
 
+    def may_have_padding(self, source: str) -> bool:
+        """Whether a struct of a module has padding, of which this is the text."""
+        return self.has_padding or self._casts_to_padding(source)
+
     def _casts_to_padding(self, source: str) -> bool:
         """Whether a source casts pointers to those to a struct with padding.
 
