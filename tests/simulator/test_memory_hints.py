@@ -212,7 +212,7 @@ ALONE = {
     "invalid/reduction_of_a_smaller_block": "Pass the number of threads of the block,",
     "unset_copies/sums_of_segments": "Give what each thread passes a value, such as 0,",
     "uninitialized/member_of_a_particle": "read of shared `p[29].alive`",
-    "invalid/constant_past_end": "at `w[5]`, 4 bytes past the end of global `w` (5 elements",
+    "invalid/constant_past_end": "at `w[5]`, 4 bytes past the end of constant `w` (5 elements",
     "uninitialized/padding_hashed": "the padding behind `p.c` is used",
     "uninitialized/shuffled_by_name": "Give the variable that is passed to `__shfl_xor_sync`",
     "uninitialized/result_of_a_lambda": "on every path through the lambda, and assign to what it",

@@ -23,8 +23,7 @@ _SIZE, _UPPER, _COUNT, TYPE, OFFSET = 0x0B, 0x2F, 0x37, 0x49, 0x38
 BLOCK, _BITS, POINTERS, _MEMBER_POINTER = 0x0B, 0x0D, (0x0F, 0x10, 0x42), 0x1F
 _FUNCTION, _LINKAGE, _BASE, _BASE_TYPE, _MOST_BYTES = 0x2E, 0x2007, 0x1C, 0x24, 1 << 16
 """The largest type of which the bytes of members are told from others comes last."""
-_ENUMERATION, _ENCODING, _BOOL, _INLINED = 0x04, 0x3E, 2, 0x1D
-_ORIGIN, _SPECIFICATION = 0x31, 0x47
+_INLINED, _ORIGIN, _SPECIFICATION = 0x1D, 0x31, 0x47
 _CAST = regex(
     r"(?:\(|_cast *<)\s*(?:const |volatile |struct )*(\w+)(?: const)? *[*&]+ *(?:const)? *[)>]"
 )
@@ -139,30 +138,17 @@ class DebugTypes:
         return any(name not in known or id(known[name]) in self.padded for name in own)
 
     def _has_numbers(self, number: int, padded: bool) -> bool:
-        """Whether the host reads the numbers of which a type consists, or those that it has.
+        """Whether the host reads all numbers of a type: a number, or numbers of one size.
 
         Args:
             number: the type.
             padded: whether structs with padding may be copied to plain numbers.
 
-        A bool or an enumeration of a struct may say that its other members mean nothing.
+        Of a struct with members of several sizes, some may mean nothing, and are copied with it.
         """
-        entry = self._unnamed(number)
-        if entry is None or entry.tag not in AGGREGATES:
-            return 0 not in self._numbers(number, 0) and not padded
-        return len(self._numbers(number, 0)) == 1 or not self._has_choice(number, 0)
-
-    def _has_choice(self, number: int, depth: int) -> bool:
-        """Whether a type has a bool or an enumeration, or is not known."""
-        entry = self.types.get(number)
-        if entry is None or depth > MAX_TYPE_DEPTH:
-            return True
-        if entry.tag in (*NAMED_TYPES, ARRAY):
-            return self._has_choice(entry.number(TYPE), depth + 1)
-        inside = (m for m in entry.children if m.tag in (MEMBER, _BASE))
-        if entry.tag in (*AGGREGATES, UNION):
-            return any(self._has_choice(m.number(TYPE), depth + 1) for m in inside)
-        return entry.tag == _ENUMERATION or entry.number(_ENCODING) == _BOOL
+        sizes, entry = self._numbers(number, 0), self._unnamed(number)
+        is_vector = entry is not None and entry.tag in AGGREGATES
+        return len(sizes) == 1 and 0 not in sizes and (is_vector or not padded)
 
     def _numbers(self, number: int, depth: int) -> set[int]:
         """The sizes of the numbers that a type is made of; 0 for other scalars, and bit fields."""
