@@ -249,3 +249,52 @@ extern "C" __global__ void array_as_a_whole(int *y) {
   successors(b, a, 4);
   y[threadIdx.x] = b[0] + b[1];
 }
+
+struct Narrow { char c; int v; };
+
+// Wrong: the bytes of the padding decide.
+// kernel compared_byte_by_byte grid 1 block 32
+// finds uninitialized-read error the padding behind `p.c` is used
+// in a int32 = np.arange(32)
+// inout y int32 = np.zeros(32) -> _
+extern "C" __global__ void compared_byte_by_byte(const int *a, int *y) {
+  Narrow p, q;
+  p.c = q.c = 1;
+  p.v = q.v = a[threadIdx.x];
+  const unsigned char *left = (const unsigned char *)&p, *right = (const unsigned char *)&q;
+  int same = 1;
+  for (int i = 0; i < (int)sizeof(Narrow); i++)
+    if (left[i] != right[i]) same = 0;  // <- uninitialized-read
+  y[threadIdx.x] = same;
+}
+
+// Wrong: two elements that no thread has set, a row apart, are compared.
+// kernel rows_compared grid 1 block 64
+// finds uninitialized-read error which no thread has written
+// in a int32 = np.arange(64)
+// inout y int32 = np.zeros(64) -> _
+extern "C" __global__ void rows_compared(const int *a, int *y) {
+  __shared__ int s[2][64];
+  int t = threadIdx.x;
+  if (t < 32) s[0][t] = s[1][t] = a[t];
+  __syncthreads();
+  y[t] = s[0][t] == s[1][t];  // <- uninitialized-read
+}
+
+// A sum of members, whatever the bytes between them are.
+// kernel summed_byte_by_byte grid 1 block 32
+// finds uninitialized-read warning no output depends on its value
+// in a int32 = np.arange(32)
+// out y int32 = np.zeros(32)
+extern "C" __global__ void summed_byte_by_byte(const int *a, int *y) {
+  Narrow p;
+  p.c = 1;
+  p.v = a[threadIdx.x];
+  const unsigned char *bytes = (const unsigned char *)&p;
+  int sum = 0, other = 0;
+  for (int i = 0; i < (int)sizeof(Narrow); i++) {
+    if (i > 0 && i < 4) other += bytes[i];  // <- uninitialized-read
+    else sum += bytes[i];
+  }
+  y[threadIdx.x] = other < 0 ? -1 : (sum > 0 ? 0 : 1);
+}

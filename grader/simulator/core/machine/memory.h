@@ -14,10 +14,10 @@ static inline void set_register_lane(Warp *w, u32 ref, u32 width, u32 l, u64 x) 
 }
 
 /* In a run that gives undefined bits a value: the one at a place, a word twice. They differ, so that two of them are seldom
- * equal, but for 0. */
+ * equal, but for 0; not by the distance of the places, such as a row's. */
 static inline u64 given_value(const Launch *n, u32 place) {
   u32 x = (u32)n->unset;
-  x += x ? place & 63 : 0;
+  x += x ? (place ^ x) * 2654435769u >> 26 : 0;
   return (u64)x << 32 | x;
 }
 

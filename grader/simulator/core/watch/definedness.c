@@ -461,11 +461,12 @@ static void report_use(Warp *w, const Insn *i, u32 from, u32 missing, bool alway
   if (!own || !(r.flags & IN_LIBRARY)) report(w->worker, r);
 }
 
-/* Gives the undefined bits of a register in some lanes the value of a run that shows whether it matters. */
+/* Gives the undefined bits of a register in some lanes the value of a run that shows whether it matters; another than those
+ * of the other registers that the instruction uses. */
 static void give_value(Warp *w, const Insn *i, u32 lanes) {
   for (; lanes; lanes &= lanes - 1) {
     u32 l = first_lane(lanes);
-    u64 x = given_value(w->launch, l + 5 * i->pc), have = have_of(w, i->a, l);
+    u64 x = given_value(w->launch, l + 5 * i->pc + 31 * i->b), have = have_of(w, i->a, l);
     if (i->width) set_register_lane(w, i->d, i->width, l, (register_lane(w, i->d, i->width, l) & have) | (x & ~have));
     else *DST(u32, i->d) = (*DST(u32, i->d) & ~(1u << l)) | (u32)(x & 1) << l;
   }
