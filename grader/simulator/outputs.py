@@ -10,8 +10,9 @@ A launch runs again with other values where it has none: what changes no output 
 
 from __future__ import annotations
 
+import re
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from dataclasses import replace
 from typing import Any
 
@@ -22,11 +23,13 @@ from grader.compile.program import Kernel
 from grader.launch import Array, Launch
 from grader.simulator.core import bindings as c
 from grader.simulator.core.run import Limits, Machine, Raw
+from grader.simulator.decode.dataflow import sources, targets
 from grader.simulator.decode.memory import SHARED
 from grader.simulator.decode.module import Image
 from grader.simulator.decode.stack import local_variables
 from grader.simulator.diagnose.branching import behind_barrier
 from grader.simulator.diagnose.races import COMPUTED, NO_EFFECT, PASSED_BY
+from grader.simulator.variants import Variant
 
 Unset = Mapping[int, NDArray[np.bool_]]
 """By argument: the bytes of members that were never set."""
@@ -44,6 +47,46 @@ Sums of 32 of them, or products with 0, are no NaN in f32, so that a factor of 0
 
 UNSET_VALUES = (*GARBAGE, 0)
 """What runs give undefined bits: 0, too, which flags and counts are compared with."""
+
+_CARRIES = frozenset(
+    [
+        "mov",
+        "ld",
+        "st",
+        "cvt",
+        "add",
+        "sub",
+        "mul",
+        "mul24",
+        "mad",
+        "mad24",
+        "fma",
+        "neg",
+        "abs",
+        "min",
+        "max",
+        "div",
+        "rcp",
+        "sqrt",
+        "rsqrt",
+        "sin",
+        "cos",
+        "ex2",
+        "lg2",
+        "tanh",
+        "copysign",
+        "dp4a",
+        "dp2a",
+        "shfl",
+        "mma",
+        "wmma",
+        "ldmatrix",
+        "stmatrix",
+        "movmatrix",
+    ]
+)
+"""Instructions whose results change with their operands, and decide nothing."""
+_SPACES = ("shared", "local", "global", "const", "param")
 
 UNSET_STEPS, UNSET_SHARE = 1 << 14, 4
 """The steps of such a run: so many, and so often those of the run that it is like."""
@@ -95,14 +138,14 @@ def left_behind(
     return outputs, unwritten
 
 
-def run_confirmed(machine: Machine, launch: Launch, limits: Limits, *, count: bool) -> Raw:
+def run_confirmed(variant: Variant, launch: Launch, limits: Limits, optimized: Image) -> Raw:
     """Run a launch, without the reports of missing lanes whose value changes nothing.
 
     A reduction may read past the lanes that take part, where no lane uses the result. Reports of
     what has no value have NO_EFFECT where its value changes nothing.
     """
-    begun = time.thread_time()
-    raw = _run_with_passers(machine, launch, limits, count=count)
+    begun, machine = time.thread_time(), variant.machine
+    raw = _run_with_passers(machine, launch, limits, count=variant.counts)
     if not raw.ended or not raw.reports.size:
         return raw
     missing = raw.reports["kind"] == c.LANE_MISSING
@@ -113,6 +156,8 @@ def run_confirmed(machine: Machine, launch: Launch, limits: Limits, *, count: bo
         raw = replace(raw, reports=raw.reports[~missing])
     unset = np.isin(raw.reports["kind"], (c.UNDEFINED, c.UNINIT))
     if not unset.any() or not _may_be_unused(raw, launch):
+        return raw
+    if _may_decide(machine.image, raw, optimized):
         return raw
     most = min(limits.steps, UNSET_STEPS + UNSET_SHARE * raw.steps)
     for value in UNSET_VALUES:
@@ -148,6 +193,58 @@ def _may_be_unused(raw: Raw, launch: Launch) -> bool:
     given = (own["kind"] == c.UNDEFINED) & (own["flags"] & COMPUTED == 0)
     given |= (own["kind"] == c.UNINIT) & (own["space"] == SHARED)
     return bool(given.all()) and any(isinstance(x, Array) and x.read_back for x in launch.args)
+
+
+def _may_decide(image: Image, raw: Raw, optimized: Image) -> bool:
+    """Whether what was read in memory without a value may decide anything, such as a comparison.
+
+    What an earlier kernel left there may be the one value that a comparison looks for, which no run
+    gives. Arithmetic hands a value on, and so does memory, to all loads of its state space. The
+    optimized code says so, which is what a GPU runs; `-G` code keeps addresses in memory, too.
+    """
+    unwritten, local = raw.reports["kind"] == c.UNINIT, raw.reports["extra"] != 0
+    lines = {image.locations[int(pc)].line for pc in raw.reports["pc"][unwritten]}
+    places = {"shared", ""} if lines else set()
+    every = {"local"} if bool((local & (raw.reports["kind"] == c.UNDEFINED)).any()) else set()
+    reads = {
+        pc for pc, op in enumerate(optimized.ops)
+        if (space := _space_of(op)) is not None
+        and (space in every or (space in places and optimized.locations[pc].line in lines))
+    }  # fmt: skip
+    return _is_handed_on(optimized, reads)
+
+
+def _space_of(op: str) -> str | None:
+    """The state space that an instruction reads; empty where any may be meant."""
+    head, *parts = op.split(".")
+    if head not in ("ld", "atom", "ldmatrix", "wmma"):
+        return None
+    return next((name for name in _SPACES if name in parts), "")
+
+
+def _is_handed_on(image: Image, reads: Set[int]) -> bool:
+    """Whether anything but arithmetic and memory gets what some instructions read."""
+    carrying: set[tuple[int, str]] = set()
+    stored: set[str] = set()
+    before = -1
+    while reads and before < len(carrying) + len(stored):
+        before = len(carrying) + len(stored)
+        for pc, i in enumerate(image.instructions):
+            head, owner = image.ops[pc].partition(".")[0], image.owner[pc]
+            parts = image.ops[pc].split(".")
+            space = next((name for name in _SPACES if name in parts), "")
+            loaded = head == "ld" and (space in stored or (stored and (not space or "" in stored)))
+            own = {name for name in sources(i) if (owner, name) in carrying}
+            if pc not in reads and not own and not (loaded and space not in ("const", "param")):
+                continue
+            address = " ".join(operand for operand in i.operands if operand.startswith("["))
+            if head not in _CARRIES or (head == "st" and space == "param"):
+                return True
+            if any(re.search(rf"{re.escape(name)}\b", address) for name in own):
+                return True
+            stored |= {space} if head in ("st", "stmatrix") else set()
+            carrying |= {(owner, name) for name in targets(i)}
+    return False
 
 
 def _run_with_passers(machine: Machine, launch: Launch, limits: Limits, *, count: bool) -> Raw:

@@ -212,7 +212,7 @@ class _Simulation:
             proof = limits.proof and (variant.counts or variants[-1].counts)
             stale = strong_loads(image) if limits.schedule else frozenset()
             limits = replace(limits, proof=proof, stale=stale)
-            raw = run_confirmed(variant.machine, self.launch, limits, count=variant.counts)
+            raw = run_confirmed(variant, self.launch, limits, self.optimized)
             old = raw.reports["kind"] == OLD_VALUE
             self.may_be_old |= bool(old.any())
             raw = replace(raw, reports=raw.reports[~old])
@@ -244,7 +244,7 @@ class _Simulation:
         assert self.kernel is not None
         apart = self.variants_of.apart_of(self.kernel.symbol)
         limits = replace(limits, seconds=self.left().seconds, proof=False)
-        other = run_confirmed(apart.machine, self.launch, limits, count=False)
+        other = run_confirmed(apart, self.launch, limits, self.optimized)
         other = replace(other, reports=other.reports[other.reports["kind"] != OLD_VALUE])
         other = unconfirmed(other, apart.machine.image, self.optimized)
         explainer = self.explainer(apart, other)
@@ -286,7 +286,7 @@ class _Simulation:
 
     def run_once(self, variant: Variant, limits: Limits) -> OneRun:
         """Run a variant: what is found beside old values, and what explains each of them."""
-        raw = run_confirmed(variant.machine, self.launch, limits, count=variant.counts)
+        raw = run_confirmed(variant, self.launch, limits, self.optimized)
         old = raw.reports["kind"] == OLD_VALUE
         pcs = frozenset(int(pc) for pc in raw.reports["pc"][old])
         if not raw.reports.size:

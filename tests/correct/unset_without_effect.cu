@@ -285,7 +285,7 @@ extern "C" __global__ void rows_compared(const int *a, int *y) {
 // kernel summed_byte_by_byte grid 1 block 32
 // finds uninitialized-read warning no output depends on its value
 // in a int32 = np.arange(32)
-// out y int32 = np.zeros(32)
+// inout y int32 = np.zeros(32) -> _
 extern "C" __global__ void summed_byte_by_byte(const int *a, int *y) {
   Narrow p;
   p.c = 1;
@@ -296,5 +296,29 @@ extern "C" __global__ void summed_byte_by_byte(const int *a, int *y) {
     if (i > 0 && i < 4) other += bytes[i];  // <- uninitialized-read
     else sum += bytes[i];
   }
-  y[threadIdx.x] = other < 0 ? -1 : (sum > 0 ? 0 : 1);
+  y[threadIdx.x] = sum;
+}
+
+// Wrong: what an earlier kernel left in shared memory decides, where it is one value.
+// kernel left_by_another grid 1 block 32
+// finds uninitialized-read error which no thread has written
+// in a float32 = np.arange(32)
+// out y float32 = np.arange(32)
+extern "C" __global__ void left_by_another(const float *a, float *y) {
+  __shared__ float left[32];
+  float found = left[threadIdx.x];  // <- uninitialized-read
+  y[threadIdx.x] = found == 1e38f ? 0 : a[threadIdx.x];
+}
+
+// Wrong: so does a sum of it, through shared memory.
+// kernel left_and_summed grid 1 block 32
+// finds uninitialized-read error which no thread has written
+// in a int32 = np.arange(32)
+// out y int32 = np.arange(32)
+extern "C" __global__ void left_and_summed(const int *a, int *y) {
+  __shared__ int left[32], sums[32];
+  int t = threadIdx.x;
+  sums[t] = left[t] + left[t ^ 1];  // <- uninitialized-read
+  __syncwarp();
+  y[t] = (sums[31 - t] * 2 + 1 == 123456789) ? -1 : a[t];
 }

@@ -1,5 +1,5 @@
 // launch: {"kernel": "k", "grid": [1, 1, 1], "block": [64, 1, 1], "shared": 0, "args": [["float32", 64], ["float32", 64, "out"], 40]}
-// expect: uninitialized-read warning line 8 variable s
+// expect: uninitialized-read error line 8 variable s
 extern "C" __global__ void k(const float *in, float *out, int n) {
   __shared__ float s[64];
   int t = threadIdx.x;
