@@ -239,15 +239,9 @@ class SignalTrials:
         found = next(((f, at) for f in functions if (at := _index(place, f)) is not None), None)
         if found is None:
             return None
-        kernel, left = self.code.image.functions[0].name, set[frozenset[int]]()
+        kernel = self.code.image.functions[0].name
         machine = machine_with(self.module, kernel, with_barrier(*found, warp=False))
-        lines = source_lines(machine.image)
-        for order in (0, ABREAST):
-            raw = self.run(machine, order)
-            if not raw.ended or _breaks_barriers(raw):
-                return None
-            left |= race_lines(raw, lines)
-        return left
+        return race_lines(machine, self.run, lambda raw: not _breaks_barriers(raw))
 
 
 class EarlySignals:
@@ -312,14 +306,8 @@ class EarlySignals:
         changed = next(filter(None, map(partial(_moved, early), self._functions())), None)
         if changed is None:
             return None
-        machine, left = changed_machine(self.machine, changed), set[frozenset[int]]()
-        lines = source_lines(machine.image)
-        for order in (0, ABREAST):
-            raw = self.run(machine, order)
-            if not raw.ended or not set(map(int, raw.reports["kind"])) <= _KNOWN:
-                return None
-            left |= race_lines(raw, lines)
-        return left
+        machine = changed_machine(self.machine, changed)
+        return race_lines(machine, self.run, lambda raw: {*map(int, raw.reports["kind"])} <= _KNOWN)
 
     def _functions(self) -> list[Function]:
         """The module's functions that the kernel has."""
@@ -342,10 +330,27 @@ def _moved(early: Early, function: Function) -> Function | None:
     return with_statement_moved(function, statement, place, fence=early.fence)
 
 
-def race_lines(raw: Raw, lines: Sequence[int]) -> set[frozenset[int]]:
-    """The lines of the races of a run."""
-    pairs = [(int(r["pc"]), int(r["pc2"])) for r in raw.reports if int(r["kind"]) == c.RACE]
-    return {frozenset(lines[pc] for pc in p) for p in pairs if max(p) < len(lines)}
+def race_lines(
+    machine: Machine, run: Run, holds: Callable[[Raw], bool] = lambda raw: True
+) -> set[frozenset[int]] | None:
+    """The lines of the races of a changed machine, in the usual order and where warps run abreast.
+
+    Args:
+        machine: the machine.
+        run: runs it in an order.
+        holds: whether a run that ended shows something.
+
+    None where a run does not end, or does not hold.
+    """
+    left, lines = set[frozenset[int]](), source_lines(machine.image)
+    for order in (0, ABREAST):
+        raw = run(machine, order)
+        if not raw.ended or not holds(raw):
+            return None
+        rows = raw.reports[raw.reports["kind"] == c.RACE]
+        pairs = [(int(r["pc"]), int(r["pc2"])) for r in rows]
+        left |= {frozenset(lines[pc] for pc in p) for p in pairs if max(p) < len(lines)}
+    return left
 
 
 def _index(place: Meeting, function: Function) -> int | None:

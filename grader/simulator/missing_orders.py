@@ -24,7 +24,6 @@ from grader.simulator.decode.memory import (
     is_strong,
     scope_of,
 )
-from grader.simulator.diagnose.kernel_code import source_lines
 from grader.simulator.diagnose.locks import publishes
 from grader.simulator.diagnose.race_messages import Missing, Pair
 from grader.simulator.diagnose.races import (
@@ -254,13 +253,8 @@ class OrderTrials:
 
     def _left_with_fences(self, places: Sequence[int]) -> set[frozenset[int]] | None:
         """The lines of the races with fences before some instructions; None where that fails."""
-        machine, left = with_fences(self.machine, places), set[frozenset[int]]()
-        for order in (0, ABREAST):
-            raw = self.run(machine, order) if machine is not None else None
-            if machine is None or raw is None or not raw.ended:
-                return None
-            left |= race_lines(raw, source_lines(machine.image))
-        return left
+        machine = with_fences(self.machine, places)
+        return None if machine is None else race_lines(machine, self.run)
 
     def waits_and_signals(self, pairs: Iterable[Pair]) -> tuple[list[int], list[int]]:
         """The strong reads, and the strong writes, that are in no race."""

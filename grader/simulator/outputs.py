@@ -48,44 +48,13 @@ Sums of 32 of them, or products with 0, are no NaN in f32, so that a factor of 0
 UNSET_VALUES = (*GARBAGE, 0)
 """What runs give undefined bits: 0, too, which flags and counts are compared with."""
 
-_CARRIES = frozenset(
-    [
-        "mov",
-        "ld",
-        "st",
-        "cvt",
-        "add",
-        "sub",
-        "mul",
-        "mul24",
-        "mad",
-        "mad24",
-        "fma",
-        "neg",
-        "abs",
-        "min",
-        "max",
-        "div",
-        "rcp",
-        "sqrt",
-        "rsqrt",
-        "sin",
-        "cos",
-        "ex2",
-        "lg2",
-        "tanh",
-        "copysign",
-        "dp4a",
-        "dp2a",
-        "shfl",
-        "mma",
-        "wmma",
-        "ldmatrix",
-        "stmatrix",
-        "movmatrix",
-    ]
-)
+_CARRIES = frozenset((
+    "mov", "ld", "st", "cvt", "add", "sub", "mul", "mul24", "mad", "mad24", "fma", "neg", "abs",
+    "min", "max", "div", "rcp", "sqrt", "rsqrt", "sin", "cos", "ex2", "lg2", "tanh", "copysign",
+    "dp4a", "dp2a", "shfl", "mma", "wmma", "ldmatrix", "stmatrix", "movmatrix",
+))  # fmt: skip
 """Instructions whose results change with their operands, and decide nothing."""
+_READS = ("ld.", "atom.", "ldmatrix.", "wmma.")
 _SPACES = ("shared", "local", "global", "const", "param")
 
 UNSET_STEPS, UNSET_SHARE = 1 << 14, 4
@@ -208,17 +177,16 @@ def _may_decide(image: Image, raw: Raw, optimized: Image) -> bool:
     every = {"local"} if bool((local & (raw.reports["kind"] == c.UNDEFINED)).any()) else set()
     reads = {
         pc for pc, op in enumerate(optimized.ops)
-        if (space := _space_of(op)) is not None
-        and (space in every or (space in places and optimized.locations[pc].line in lines))
+        if op.startswith(_READS)
+        and ((space := _space_of(op)) in every
+             or (space in places and optimized.locations[pc].line in lines))
     }  # fmt: skip
     return _is_handed_on(optimized, reads)
 
 
-def _space_of(op: str) -> str | None:
-    """The state space that an instruction reads; empty where any may be meant."""
-    head, *parts = op.split(".")
-    if head not in ("ld", "atom", "ldmatrix", "wmma"):
-        return None
+def _space_of(op: str) -> str:
+    """The state space that an instruction accesses; empty where any may be meant."""
+    parts = op.split(".")
     return next((name for name in _SPACES if name in parts), "")
 
 
@@ -230,9 +198,8 @@ def _is_handed_on(image: Image, reads: Set[int]) -> bool:
     while reads and before < len(carrying) + len(stored):
         before = len(carrying) + len(stored)
         for pc, i in enumerate(image.instructions):
-            head, owner = image.ops[pc].partition(".")[0], image.owner[pc]
-            parts = image.ops[pc].split(".")
-            space = next((name for name in _SPACES if name in parts), "")
+            op, owner = image.ops[pc], image.owner[pc]
+            head, space = op.partition(".")[0], _space_of(op)
             loaded = head == "ld" and (space in stored or (stored and (not space or "" in stored)))
             own = {name for name in sources(i) if (owner, name) in carrying}
             if pc not in reads and not own and not (loaded and space not in ("const", "param")):

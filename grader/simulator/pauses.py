@@ -190,11 +190,11 @@ def contended(traces: Traces) -> list[int]:
             users.setdefault(a.place, set()).add(a.thread)
             places.setdefault(a.pc, set()).add(a.place)
             changed |= {a.place} if a.changes else set()
-            again |= {a.pc} if looks.get((a.thread, a.place), a.pc) != a.pc else set()
-            looks |= {(a.thread, a.place): a.pc} if a.reads else {}
+            key = a.thread, a.place
+            again |= {a.pc} if looks.get(key, a.pc) != a.pc else set()
+            looks |= {key: a.pc} if a.reads else {}
             if a.changes:
                 blind = a.overwrites and not a.takes
-                key = a.thread, a.place
                 again |= {a.pc} if blind and wrote.get(key, a.pc) != a.pc else set()
                 wrote |= {key: a.pc} if blind else {}
         for pc, where in places.items():

@@ -6,14 +6,14 @@ from grader.simulator.diagnose.places import Exchange, Gap
 
 _NAMED_BARRIER = "a named barrier (bar.sync) of all threads that read or write it"
 """The fix where only some threads of a block arrive: __syncthreads() would wait forever."""
-_GRID_BARRIER = "a barrier of all blocks (grid.sync())"
+GRID_BARRIER = "a barrier of all blocks (grid.sync())"
 _ACCESSES = {"RAW": ("write", "read"), "WAR": ("read", "write")}
 
 
 def barrier_advice(gap: Gap, hazard: str, *, warp: bool) -> str:
     """Where the missing barrier belongs, as sentences; `warp`: between lanes of one warp."""
     barrier = "__syncwarp()" if warp else _NAMED_BARRIER if gap.named else "__syncthreads()"
-    barrier, warp = (_GRID_BARRIER, False) if gap.grid else (barrier, warp)
+    barrier, warp = (GRID_BARRIER, False) if gap.grid else (barrier, warp)
     own, other = _ACCESSES.get(hazard, ("first write", "other write"))
     if gap.first != gap.then:
         own, other = f"line {gap.first}", f"line {gap.then}"

@@ -18,6 +18,7 @@ from grader.simulator.core import bindings as c
 from grader.simulator.core.run import Raw
 from grader.simulator.decode.module import Image
 from grader.simulator.decode.updates import data_reads, volatile_loads
+from grader.simulator.diagnose.barrier_hints import GRID_BARRIER
 from grader.simulator.diagnose.kernel_code import source_lines
 from grader.simulator.diagnose.races import STORE, UNWAITED
 
@@ -77,10 +78,6 @@ def is_narrow(f: Finding) -> bool:
     return f.kind == "race" and f.space == "global" and f.other is not None and not _is_across(f)
 
 
-_OF_THE_GRID = "a barrier of all blocks"
-"""In a hint that says where one belongs."""
-
-
 def with_wider_pairs(
     findings: tuple[Finding, ...], others: tuple[Finding, ...]
 ) -> tuple[Finding, ...]:
@@ -97,7 +94,7 @@ def with_wider_pairs(
             count=f.count,
             severity=f.severity,
             follows=f.follows,
-            hint=f.hint if _OF_THE_GRID in f.hint else w.hint,
+            hint=f.hint if GRID_BARRIER in f.hint else w.hint,
         )
         if is_narrow(f) and (w := wide.get(_place_of(f)))
         else f

@@ -92,8 +92,8 @@ class DebugTypes:
             if entry.tag == PARAMETER:
                 of = self._unnamed(entry.number(TYPE))
                 pointee = of.number(TYPE) if of is not None and of.tag in POINTERS else 0
-                most = OF_NUMBER if self._has_numbers(pointee, padded) else OF_MEMBER
-                out.append([min(own, most) for own in self._members(pointee, 0)])
+                each = OF_NUMBER if self._has_numbers(pointee, padded) else OF_MEMBER
+                out.append([each * own for own in self._members(pointee, 0)])
         return out
 
     def _unnamed(self, number: int) -> Entry | None:
@@ -164,8 +164,8 @@ class DebugTypes:
             out |= {0} if m.number(_BITS) else self._numbers(m.number(TYPE), depth + 1)
         return out
 
-    def _members(self, number: int, depth: int) -> list[int]:
-        """Which bytes of a type belong to a number, or another member."""
+    def _members(self, number: int, depth: int) -> list[bool]:
+        """Which bytes of a type belong to a scalar."""
         entry, size = self.types.get(number), self.size(number, depth)
         if entry is None or depth > MAX_TYPE_DEPTH or not 0 < size <= _MOST_BYTES:
             return []
@@ -174,13 +174,13 @@ class DebugTypes:
         if entry.tag == ARRAY:
             return self._members(entry.number(TYPE), depth + 1) * prod(extents_of(entry))
         if entry.tag not in (*AGGREGATES, UNION):
-            return [OF_NUMBER if entry.tag == _BASE_TYPE else OF_MEMBER] * size
-        out, most = [0] * size, OF_MEMBER if entry.tag == UNION else OF_NUMBER
+            return [True] * size
+        out = [False] * size
         for m in (m for m in entry.children if m.tag in (MEMBER, _BASE)):
             inside = [] if m.number(_BITS) else self._members(m.number(TYPE), depth + 1)
             for k, own in enumerate(inside, m.number(OFFSET)):
                 if k < size:
-                    out[k] = max(out[k], min(own, most))
+                    out[k] |= own
         return out
 
     @cached_property
