@@ -297,14 +297,15 @@ FLOAT_MMA(float8_e4m3, 32, "e4m3", uint8_t, 4, "{%4, %5, %6, %7}", "{%8, %9}", F
 FLOAT_MMA(float8_e5m2, 32, "e5m2", uint8_t, 4, "{%4, %5, %6, %7}", "{%8, %9}", FOUR)
 
 // Doubles, each in a register of 64 bits.
-#define DOUBLE_MMA(NAME, M, K, RESULT, LEFT, RIGHT, ...)                                         \
+#define DOUBLE_MMA(NAME, M, K, ...) ROUNDED_MMA(NAME, M, K, "", __VA_ARGS__)
+#define ROUNDED_MMA(NAME, M, K, ROUNDING, RESULT, LEFT, RIGHT, ...)                              \
   extern "C" __global__ void NAME(const double *a, const double *b, const double *c, double *d) { \
     int g = threadIdx.x / 4, t = threadIdx.x % 4;                                                \
     double fa[M / 8 * K / 4], fb[K / 4], x[M / 4];                                               \
     for (int i = 0; i < M / 8 * K / 4; i++) fa[i] = a[(g + i % (M / 8) * 8) * K + i / (M / 8) * 4 + t]; \
     for (int i = 0; i < K / 4; i++) fb[i] = b[(i * 4 + t) * 8 + g];                              \
     for (int i = 0; i < M / 4; i++) x[i] = c[(g + i / 2 * 8) * 8 + t * 2 + i % 2];               \
-    asm volatile("mma.sync.aligned.m" #M "n8k" #K ".row.col.f64.f64.f64.f64 "                    \
+    asm volatile("mma.sync.aligned.m" #M "n8k" #K ".row.col.f64.f64.f64.f64" ROUNDING " "        \
                  RESULT ", " LEFT ", " RIGHT ", " RESULT ";" : __VA_ARGS__);                     \
     for (int i = 0; i < M / 4; i++) d[(g + i / 2 * 8) * 8 + t * 2 + i % 2] = x[i];               \
   }
@@ -357,6 +358,21 @@ DOUBLE_MMA(double_order, 8, 4, "{%0, %1}", "{%2}", "{%3}", TWO_SUMS : "d"(fa[0])
 // in c float64 = np.full((8, 8), -1.0)
 // out d float64 = np.full((8, 8), -2.0**-60)
 DOUBLE_MMA(double_fused, 8, 4, "{%0, %1}", "{%2}", "{%3}", TWO_SUMS : "d"(fa[0]), "d"(fb[0]))
+
+// Each of the multiply-adds rounds: what they add to 1 is below its last bit.
+// kernel double_up grid 1 block 32
+// in a float64 = np.full((8, 4), 2.0**-60)
+// in b float64 = np.full((4, 8), 2.0**-60)
+// in c float64 = np.ones((8, 8))
+// out d float64 = np.full((8, 8), 1 + 2.0**-50)
+ROUNDED_MMA(double_up, 8, 4, ".rp", "{%0, %1}", "{%2}", "{%3}", TWO_SUMS : "d"(fa[0]), "d"(fb[0]))
+
+// kernel double_to_zero grid 1 block 32
+// in a float64 = np.full((8, 4), -2.0**-60)
+// in b float64 = np.full((4, 8), 2.0**-60)
+// in c float64 = np.ones((8, 8))
+// out d float64 = np.full((8, 8), 1 - 2.0**-51)
+ROUNDED_MMA(double_to_zero, 8, 4, ".rz", "{%0, %1}", "{%2}", "{%3}", TWO_SUMS : "d"(fa[0]), "d"(fb[0]))
 
 // Tiles of doubles in shared memory, by four warps.
 // kernel tiled_doubles grid 2 block 128

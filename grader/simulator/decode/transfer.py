@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from grader import regex
-from grader.simulator.decode.instructions import Insn, Known, NotSimulated, make_insn
+from grader.simulator.decode.instructions import ROUNDINGS, Insn, Known, NotSimulated, make_insn
 from grader.simulator.decode.memory import GLOBAL, base_of, elements, space_of
 from grader.simulator.decode.operands import LANES, WARP_SPECIAL, OperandError, Operands, vector
 from grader.simulator.ptx.model import TYPE_BYTES
@@ -171,7 +171,8 @@ def _multiplied(
     fits = left in _MULTIPLICANDS and right in _MULTIPLICANDS
     fits &= left == right or {left, right} in ({"s8", "u8"}, {"e4m3", "e5m2"})
     sums = {"s8": {"s32"}, "u8": {"s32"}, "f16": {"f16", "f32"}, "f64": {"f64"}}.get(left, {"f32"})
-    fits &= {to, added} <= sums and not {"rz", "rm", "rp"} & set(op.split("."))
+    rounding = max(ROUNDINGS.get(p, 0) for p in op.split("."))
+    fits &= {to, added} <= sums and (not rounding or to == "f64")
     fits &= (m, n, k) in (_WMMA if op.startswith("wmma") else _MMA).get(left, ())
     if not fits:
         raise NotSimulated(op)
@@ -190,10 +191,13 @@ def _multiplied(
     scratch = o.registers.matrices()
     flag = _HALF_C * (added == "f16") | _HALF_D * (to == "f16") | _WHOLE * whole
     places = [scratch + at for at in ((_WIDE_A, _WIDE_B, _WIDE_C) if width == 8 else (_A, _B, _C))]
-    name = "mma_f64" if width == 8 else "mma"
-    insn = make_insn(name, scratch + _D, [*places, m | n << 8 | k << 16])
-    insn.flag = flag | _SATURATES * ("satfinite" in op.split("."))
-    insn.mode = _MULTIPLICANDS.index(left) | _MULTIPLICANDS.index(right) << 4
+    refs = (scratch + _D, [*places, m | n << 8 | k << 16])
+    if rounding:
+        insn = make_insn("modified", *refs, mode=rounding, inner="mma_f64")
+    else:
+        insn = make_insn("mma_f64" if width == 8 else "mma", *refs)
+        insn.flag = flag | _SATURATES * ("satfinite" in op.split("."))
+        insn.mode = _MULTIPLICANDS.index(left) | _MULTIPLICANDS.index(right) << 4
     given_at = zip((a, b, c), places, strict=True)
     gathers = [x for text, at in given_at for x in _gathered(o, text, at, width)]
     return [*gathers, insn, *_scattered(o, d, scratch + _D, width)]

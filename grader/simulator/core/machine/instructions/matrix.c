@@ -8,7 +8,7 @@
  * Products and sums are computed in double precision and rounded once, to the nearest. A tensor core adds
  * the products of a block aligned to the largest and cuts off what is below: equal for sums that are
  * exact, else within (k + 1) * 2^-23 * (sum |a * b| + |c|) for f32, with 2^-10 for f16. Matrices of f64 are
- * multiplied by fused multiply-adds, which round to the nearest, in ascending order of k.
+ * multiplied by fused multiply-adds in ascending order of k. modified() sets their rounding.
  *
  * Registers of a matrix lie one after the other in scratch registers: the decoder copies them there
  * (gather) and back (scatter). */
