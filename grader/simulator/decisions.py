@@ -104,6 +104,16 @@ class Decisions:
             if base
         )
 
+    def is_chosen(self, load: int) -> bool:
+        """Whether what another load or atomic gave chooses the place that a load reads.
+
+        A GPU reads that place after the value is known, though the memory model does not say so.
+        """
+        i, owner = self.image.instructions[load], self.image.owner[load]
+        base, _ = address_or_none(i.operands[-1])
+        made_of = self._loads_before(owner, str(base)) if base else set[int]()
+        return any(self.image.ops[pc].split(".")[1] not in ("param", "const") for pc in made_of)
+
     def fix(self, read: int, write: int, name: str) -> str:
         """How one atomic does what a read and a write do that follows from it.
 

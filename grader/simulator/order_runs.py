@@ -19,7 +19,6 @@ from grader.simulator.pauses import MOST_AFTER, MOST_TRACED
 from grader.simulator.schedules import (
     BACKWARD,
     BY_ACCESS,
-    GIVE_UP,
     LONG_WAITS,
     SAMPLE_KINDS,
     different_outputs,
@@ -28,6 +27,7 @@ from grader.simulator.schedules import (
     is_patient,
     most_steps,
     output_difference,
+    with_steady_outputs,
 )
 
 WHOLE_ORDERS = (1, 2, 3, 4)
@@ -44,9 +44,6 @@ MOST_PAUSES = 16
 
 MOST_RESTORED = 3
 """How often a list's head may be what it was, each time with another pause that ends then."""
-
-LONG_LOOK_STEPS = 1 << 23
-"""The warp instructions of all runs together in which waits give up after many looks."""
 
 LOOKS_IN_A_PAUSE = 64
 """So many looks a wait makes before it sleeps while another thread pauses: core/machine/polls.c."""
@@ -213,16 +210,21 @@ class OrderRuns:
         others: the runs in other orders so far.
         differ: the orders in which outputs differ, and which arguments these are.
         kept: by argument, an output of the optimized variant that differs from the usual one.
+        paused: the runs with pauses alone.
+        compared: whether these, and some of whole turns, are among the others.
+        judged: the launch, with the outputs alone by which a run is wrong.
     """
 
-    timed = harmless = False
+    timed = harmless = compared = False
 
     def __init__(
         self, usual: Raw, steps: int, most: int, launch: Launch, names: tuple[str, ...], runs: Runs
     ) -> None:
         self.usual, self.steps, self.most = usual, steps, most
         self.launch, self.names, self.runs = launch, names, runs
+        self.judged = launch
         self.others: list[Raw] = []
+        self.paused: list[Raw] = []
         self.limited: Mapping[int, int] = {}
         self.differ: list[tuple[int, frozenset[int]]] = []
         self.kept: dict[int, NDArray[Any]] = {}
@@ -285,7 +287,7 @@ class OrderRuns:
 
     def is_wrong(self, run: OneRun) -> bool:
         """Whether a run has errors, or other outputs than the usual one."""
-        differ = run.raw.ended and output_difference(self.usual, run.raw, self.launch, self.names)
+        differ = run.raw.ended and output_difference(self.usual, run.raw, self.judged, self.names)
         return bool(run.errors or differ)
 
     def is_one_result(self) -> bool:
@@ -312,8 +314,28 @@ class OrderRuns:
         runs = [self.run(one).raw for one in hows]
         ended = [raw for raw in runs if raw.ended]
         if result is not None:
-            return is_mixture(self.usual, result, ended, self.launch)
-        return any(output_difference(self.usual, x, self.launch, self.names) for x in ended)
+            return is_mixture(self.usual, result, ended, self.judged)
+        return any(output_difference(self.usual, x, self.judged, self.names) for x in ended)
+
+    def judges_all(self) -> bool:
+        """Whether all outputs are the same in the orders, and pauses, of consistent memory.
+
+        Else those that differ are not judged from here on.
+        """
+        if not self.compared:
+            hows = [How(s, whole_turns=True) for s in WHOLE_ORDERS]
+            self.others += [self.run(how).raw for how in hows if self.affords(1)]
+            self.others += self.paused
+            self.compared = True
+            ended = [raw for raw in self.others if raw.ended]
+            runs = [self.usual, *ended] if len(ended) >= LEAST_ORDERS else []
+            self.judged = with_steady_outputs(self.launch, runs)
+        return len(self.outcomes()) == 1
+
+    def consequence(self, run: OneRun) -> str:
+        """What is wrong with a run; empty if nothing is known to be."""
+        outcomes = [[self.usual]] if self.compared else self.outcomes()
+        return consequence(run, outcomes, self.judged, self.names)
 
     def outcomes(self) -> list[list[Raw]]:
         """The runs that ended, by their outputs; none where they do not show all outcomes.
@@ -329,53 +351,6 @@ class OrderRuns:
             else:
                 groups.append([raw])
         return groups if len(ended) >= LEAST_ORDERS and all(len(g) > 1 for g in groups) else []
-
-
-def given_up(runs: OrderRuns, image: Image, pauses: Sequence[How]) -> tuple[Finding, ...]:
-    """The first wrong accesses of runs in which waits give up after many looks.
-
-    What such a run leaves, and how it ends, may be right: it has waited for as long as it should.
-
-    Args:
-        runs: the runs of the launch.
-        image: the code that runs.
-        pauses: runs in which a thread pauses, who may have what others wait for.
-    """
-    limited, looks, left = runs.limited, runs.looks, LONG_LOOK_STEPS
-    if looks <= LOOKS_IN_A_PAUSE or runs.timed:
-        return ()
-    for how in (*map(How, GIVE_UP), *pauses[:MOST_PAUSES]):
-        if left < looks:
-            break
-        how = replace(how, limited=frozenset(limited), long_looks=2 * looks)
-        run = runs.runs.one(left, how)
-        left -= run.raw.steps
-        wrong = tuple(f for f in run.errors if f.kind in BY_ACCESS)
-        if wrong and not runs.harmless:
-            return _with_wait(wrong, image, [*limited])
-    return ()
-
-
-def _with_wait(
-    found: tuple[Finding, ...], image: Image, limited: Sequence[int]
-) -> tuple[Finding, ...]:
-    """Findings of a run in which waits gave up, of races with the only line that waits so.
-
-    Of a lock that is given up, the finding itself says so.
-    """
-    lines = {image.locations[pc].line for pc in limited}
-    swaps = any({"cas", "exch"} & {*image.ops[pc].split(".")} for pc in limited)
-    if swaps or len(lines) > 1:
-        return found
-    hint = (
-        "The loop around line {} may end before what it waits for, and line {} is executed all the "
-        "same. Execute it only where the wait has succeeded."
-    )
-    where = max(lines)
-    return tuple(
-        replace(f, hint=hint.format(where, f.line)) if f.kind == "race" and f.line else f
-        for f in found
-    )
 
 
 def pauses_before(pcs: Sequence[int], image: Image, timed: bool) -> list[tuple[int, How]]:

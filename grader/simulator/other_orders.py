@@ -45,14 +45,12 @@ from grader.simulator.lost_updates import may_be_right
 from grader.simulator.order_runs import (
     MOST_PAUSES,
     PAUSE_CHANGES,
-    WHOLE_ORDERS,
     How,
     OneRun,
     OrderRuns,
     around,
     as_warnings,
     consequence,
-    given_up,
     pauses_before,
 )
 from grader.simulator.pauses import (
@@ -81,6 +79,7 @@ from grader.simulator.schedules import (
     reads_clocks,
     strong_loads,
 )
+from grader.simulator.wait_trials import given_up
 
 OLD_SCHEDULES = (0, 6)
 """The orders that are run with old values: the usual one, that in which all run abreast, and then
@@ -103,17 +102,14 @@ class OtherOrders(OrderRuns):
     """The runs of a launch that show what the usual order does not.
 
     Attributes:
-        paused: the runs with pauses alone.
-        compared: whether these, and some of whole turns, are among the others.
         gives_old: whether loads gave old values without a pause.
         codes: the kernel with accesses moved, and with none.
     """
 
-    gives_old = compared = False
+    gives_old = False
 
     def __init__(self, *given: Any) -> None:
         super().__init__(*given)
-        self.paused: list[Raw] = []
         self.codes = dict[Late | None, Machine | None]()
 
     def findings(
@@ -209,8 +205,8 @@ class OtherOrders(OrderRuns):
         """The first run that is wrong, if one is, of some in which loads may give old values."""
         for how in hows:
             for pair in self._with_reads([how]):
-                if self.is_wrong(pair[1]):
-                    return [pair]
+                if found := [*self._certain(*pair)]:
+                    return found
         return []
 
     def _with_pauses(self, machine: Machine, loads: frozenset[int]) -> tuple[Finding, ...]:
@@ -284,13 +280,14 @@ class OtherOrders(OrderRuns):
         for late, how, run in self._late_runs(machine, traces, wanted, stops):
             if overlaps(run.raw, late) or not self.is_wrong(run):
                 continue
-            outcomes = self._outcomes_with_pauses()
-            what = consequence(run, outcomes, self.launch, self.names)
+            if not self.judges_all() and not self.is_wrong(run):
+                continue
+            what = self.consequence(run)
             apart = [late.access, late.passed, *after(late.passed, machine.image)]
             if run.errors:
                 certain = not any(self.run(replace(how, pause=pc)).errors for pc in apart)
             else:
-                certain = len(outcomes) == 1 and not self.depends(how, apart)
+                certain = bool(what) and not self.depends(how, apart)
             if what and certain:
                 return self._explained(self.usual, late_report(traces, late, machine.image), what)
         return ()
@@ -345,15 +342,6 @@ class OtherOrders(OrderRuns):
         last = {pc for pc, thread in backward.items() if thread != usual.get(pc)}
         return list(hows | dict.fromkeys(replace(order, pause=pc) for pc in pcs if pc in last))
 
-    def _outcomes_with_pauses(self) -> list[list[Raw]]:
-        """The outcomes, with those of pauses where memory is sequentially consistent."""
-        if not self.compared:
-            hows = [How(s, whole_turns=True) for s in WHOLE_ORDERS]
-            self.others += [self.run(how).raw for how in hows if self.affords(1)]
-            self.others += self.paused
-            self.compared = True
-        return self.outcomes()
-
     def _old_with_pauses(
         self,
         machine: Machine,
@@ -370,28 +358,37 @@ class OtherOrders(OrderRuns):
         again = [replace(how, old_pause=kind) for how, _ in given for kind in OLD_PAUSES]
         given += self._with_reads(again)
         runs = [(how, run) for how, run in given if self.is_wrong(run)]
-        if not runs and (given or self.gives_old) and self.usual.steps <= FEW_STEPS:
+        if not (given or self.gives_old):
+            return ()
+        if runs and not self.judges_all():
+            runs = [pair for how, run in runs for pair in self._certain(how, run)]
+        if not runs and self.usual.steps <= FEW_STEPS:
+            self.judges_all()
             same, more = self._moved(machine), more_orders(machine, partial(self._pause, traces))
             runs = self._first_wrong(replace(how, loads=loads, machine=same) for how in more)
-        if runs and len(self._outcomes_with_pauses()) != 1:
-            runs = [(how, run) for how, run in runs if run.errors]
         return self._wrong_reads(runs)
+
+    def _certain(self, how: How, run: OneRun) -> Iterator[tuple[How, OneRun]]:
+        """A wrong run; where outputs vary, of loads whose place no other load chose."""
+        if run.errors or (self.judges_all() and self.is_wrong(run)):
+            yield how, run
+        elif self.is_wrong(run):
+            decisions = Decisions(self.machine.image)
+            how = replace(how, loads=frozenset(x for x in how.loads if not decisions.is_chosen(x)))
+            yield from (pair for pair in self._with_reads([how]) if self.is_wrong(pair[1]))
 
     def _wrong_reads(self, runs: Sequence[tuple[How, OneRun]]) -> tuple[Finding, ...]:
         """The finding of the load whose old value makes the kernel wrong, if one's does."""
-        outcomes = self.outcomes()
-        for how, run in self._one_by_one(runs, outcomes):
-            what = run.reads and consequence(run, outcomes, self.launch, self.names)
+        for how, run in self._one_by_one(runs):
+            what = run.reads and self.consequence(run)
             if what and (run.errors or not self.depends(how, around(run.loads), run.raw)):
-                certain = bool(run.errors) or len(outcomes) == 1
+                certain = bool(run.errors) or self.compared or len(self.outcomes()) == 1
                 return (old_value(self, self.machine, run, runs, what, certain=certain),)
         return ()
 
-    def _one_by_one(
-        self, runs: Sequence[tuple[How, OneRun]], outcomes: Sequence[Sequence[Raw]]
-    ) -> Iterator[tuple[How, OneRun]]:
+    def _one_by_one(self, runs: Sequence[tuple[How, OneRun]]) -> Iterator[tuple[How, OneRun]]:
         """Runs with old values in one load each, and after those of an order the run with all."""
-        wrong = {how for how, run in runs if consequence(run, outcomes, self.launch, self.names)}
+        wrong = {how for how, run in runs if self.consequence(run)}
         for how, every in sorted(runs, key=lambda run: run[0] not in wrong):
             for pc in sorted(every.loads)[:OLD_LOADS] if len(every.loads) > 1 else ():
                 if self.affords(1):

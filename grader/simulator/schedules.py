@@ -340,6 +340,21 @@ def different_outputs(usual: Raw, other: Raw, launch: Launch) -> dict[int, NDArr
     return out
 
 
+def with_steady_outputs(launch: Launch, runs: Sequence[Raw]) -> Launch:
+    """The launch, of whose outputs only those are read back that are the same in some runs.
+
+    Args:
+        launch: the launch.
+        runs: those with consistent memory that ended, the usual one first; none if too few did.
+    """
+    vary = {k for raw in runs[1:] for k in different_outputs(runs[0], raw, launch)}
+    args = (
+        replace(x, read_back=False) if isinstance(x, Array) and (k in vary or not runs) else x
+        for k, x in enumerate(launch.args)
+    )
+    return replace(launch, args=tuple(args))
+
+
 def same_outputs(usual: Raw, other: Raw, launch: Launch) -> bool:
     """Whether two runs leave the same bytes in each output."""
     return next(_changed(usual, other, launch, ()), None) is None

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
 from math import prod
@@ -19,9 +19,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grader import regex
-from grader.launch import WARP_SIZE, Launch
+from grader.launch import WARP_SIZE, Finding, Launch
 from grader.simulator.core import bindings as c
 from grader.simulator.core.run import Limits, Machine, Raw
+from grader.simulator.decode.module import Image
 from grader.simulator.diagnose.aborts import Arrivals, arrivals
 from grader.simulator.diagnose.copies import NOT_COMMITTED, WHY_BITS
 from grader.simulator.diagnose.places import LOOPS
@@ -35,7 +36,9 @@ from grader.simulator.edited_code import (
     with_ops,
     with_retries,
 )
+from grader.simulator.order_runs import LOOKS_IN_A_PAUSE, MOST_PAUSES, How, OrderRuns
 from grader.simulator.ptx.model import Function
+from grader.simulator.schedules import BY_ACCESS, GIVE_UP
 
 if TYPE_CHECKING:
     from grader.compile.syntax import Node
@@ -43,6 +46,9 @@ if TYPE_CHECKING:
 
 MOST_TRIALS = 4
 """The waits, and the arrivals, that are tried."""
+
+LONG_LOOK_STEPS = 1 << 23
+"""The warp instructions of all runs together in which waits give up after many looks."""
 
 MOST_TRACED = 1 << 16
 """The accesses that are recorded to know which blocks came to a place."""
@@ -269,3 +275,50 @@ def _rounds_of(call: Node, barrier: Node) -> Node | None:
         set_in = {(n.part("declarator") or n.part("left") or n).text for n in made}
         return loop if names.isdisjoint(set_in) else None
     return None
+
+
+def given_up(runs: OrderRuns, image: Image, pauses: Sequence[How]) -> tuple[Finding, ...]:
+    """The first wrong accesses of runs in which waits give up after many looks.
+
+    What such a run leaves, and how it ends, may be right: it has waited for as long as it should.
+
+    Args:
+        runs: the runs of the launch.
+        image: the code that runs.
+        pauses: runs in which a thread pauses, who may have what others wait for.
+    """
+    limited, looks, left = runs.limited, runs.looks, LONG_LOOK_STEPS
+    if looks <= LOOKS_IN_A_PAUSE or runs.timed:
+        return ()
+    for how in (*map(How, GIVE_UP), *pauses[:MOST_PAUSES]):
+        if left < looks:
+            break
+        how = replace(how, limited=frozenset(limited), long_looks=2 * looks)
+        run = runs.runs.one(left, how)
+        left -= run.raw.steps
+        wrong = tuple(f for f in run.errors if f.kind in BY_ACCESS)
+        if wrong and not runs.harmless:
+            return _with_wait(wrong, image, [*limited])
+    return ()
+
+
+def _with_wait(
+    found: tuple[Finding, ...], image: Image, limited: Sequence[int]
+) -> tuple[Finding, ...]:
+    """Findings of a run in which waits gave up, of races with the only line that waits so.
+
+    Of a lock that is given up, the finding itself says so.
+    """
+    lines = {image.locations[pc].line for pc in limited}
+    swaps = any({"cas", "exch"} & {*image.ops[pc].split(".")} for pc in limited)
+    if swaps or len(lines) > 1:
+        return found
+    hint = (
+        "The loop around line {} may end before what it waits for, and line {} is executed all the "
+        "same. Execute it only where the wait has succeeded."
+    )
+    where = max(lines)
+    return tuple(
+        replace(f, hint=hint.format(where, f.line)) if f.kind == "race" and f.line else f
+        for f in found
+    )

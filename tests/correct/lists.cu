@@ -221,7 +221,8 @@ extern "C" __global__ void link_is_lost(volatile int *parent, const int *ea, con
 // in eb int32 = np.array([0,1,2])
 // out root int32 = np.zeros(4)
 // inout done int32 = np.zeros(1) -> _
-extern "C" __global__ void link_is_swapped(volatile int *parent, const int *ea, const int *eb, int *root, int *done) {
+template <bool ACQUIRES>
+__device__ void link_by_swaps(volatile int *parent, const int *ea, const int *eb, int *root, int *done) {
     if (threadIdx.x) return;
     int a = ea[blockIdx.x], b = eb[blockIdx.x];
     while (true) {
@@ -231,5 +232,22 @@ extern "C" __global__ void link_is_swapped(volatile int *parent, const int *ea, 
         if (atomicCAS((int *)&parent[hi], hi, lo) == hi) break;
     }
     __threadfence();
-    if (atomicAdd(done, 1) == 2) for (int i = 0; i < 4; i++) root[i] = find(parent, i);
+    if (atomicAdd(done, 1) != 2) return;
+    if (ACQUIRES) __threadfence();
+    for (int i = 0; i < 4; i++) root[i] = find(parent, i);
+}
+extern "C" __global__ void link_is_swapped(volatile int *parent, const int *ea, const int *eb, int *root, int *done) {
+    link_by_swaps<true>(parent, ea, eb, root, done);
+}
+
+// The forest depends on the order; its roots do not.
+// kernel roots_are_old grid 3 block 32
+// inout parent int32 = np.arange(4) -> _
+// in ea int32 = np.array([3,3,3])
+// in eb int32 = np.array([0,1,2])
+// out root int32 = np.zeros(4)
+// inout done int32 = np.zeros(1) -> _
+// finds race error this read of global `parent[
+extern "C" __global__ void roots_are_old(volatile int *parent, const int *ea, const int *eb, int *root, int *done) {
+    link_by_swaps<false>(parent, ea, eb, root, done);
 }
