@@ -35,9 +35,16 @@ MOST_DECODED = 1 << 12
 """The instructions that are decoded for the trials of one kind, beside the first one's."""
 BARRIERS = ("bar.sync", "barrier.sync")
 _HEADS = ("ld", "st", "atom", "red", "fence", "membar")
-_LACKS = {"ld": "acquire", "st": "release", "red": "release", "atom": "acq_rel"}
-_FENCES = {"acquire": "after it", "release": "before it", "acq_rel": "before and after it"}
-"""The order that an access may lack, as these are tried, and where fences do the same."""
+_LACKS = {
+    "ld": ("acquire",),
+    "st": ("release",),
+    "red": ("release",),
+    "atom": ("acquire", "release", "acq_rel"),
+}
+_FENCES = {"acquire": "after", "release": "before", "acq_rel": "before and after"}
+"""The orders that an access may lack, as these are tried, and where fences do the same."""
+ANY_ORDER = "relaxed and volatile accesses to different addresses become visible in any order."
+TRIED = "A run with that does not read the old value."
 _OWN_BARRIER = "15"
 _ORDERS = ("volatile", "relaxed", "acquire", "release", "acq_rel", "sc", "weak")
 _SCOPES = ("cta", "cluster", "gpu", "sys")
@@ -180,30 +187,34 @@ def ordering(
     return other
 
 
-def order_fix(machine: Machine, is_right: Callable[[Machine], bool]) -> str:
+def order_fix(
+    machine: Machine, is_right: Callable[[Collection[int], Collection[int]], bool]
+) -> str:
     """The fix of a read of an old value: the order that an access lacks; empty if none is found.
 
     Args:
         machine: the kernel's optimized code.
-        is_right: whether no old value makes a machine wrong.
+        is_right: whether no old value makes the kernel wrong where the accesses at some program
+            counters acquire, and those at others release.
     """
-    image, rows = machine.image, access_rows(machine)
-    kinds: dict[tuple[str, int], list[int]] = defaultdict(list)
-    for pc in rows:
+    image, kinds = machine.image, dict[tuple[str, int], list[int]]()
+    of_cuda = set[int]()
+    for pc in access_rows(machine):
         head, *parts = image.ops[pc].split(".")
-        if head in _LACKS and {"relaxed", "volatile"} & {*parts}:
-            kinds[_LACKS[head], image.locations[pc].line].append(pc)
+        line, has_order = image.locations[pc].line, not {*_ORDERS}.isdisjoint(parts)
+        if head in ("atom", "red") and not has_order:
+            of_cuda.add(line)
+        elif head not in _LACKS or {"relaxed", "volatile"}.isdisjoint(parts):
+            continue
+        for order in _LACKS[head]:
+            kinds.setdefault((order, line), []).append(pc)
     for (order, line), own in sorted(kinds.items(), key=lambda item: [*_FENCES].index(item[0][0])):
-        waits, signals = own * (order != "release"), own * (order != "acquire")
-        if is_right(ordering(machine, rows, waits, signals)):
-            where = {"acquire": "after it", "release": "before it"}.get(
-                order, "before and after it"
-            )
-            return (
-                f"Use `memory_order_{order}` in line {line}, or put `__threadfence();` {where}: "
-                "relaxed and volatile accesses to different addresses become visible in any order. "
-                "A run with that does not read the old value."
-            )
+        if is_right(own * (order != "release"), own * (order != "acquire")):
+            how = f"Put `__threadfence();` {_FENCES[order]} the atomic in line {line}"
+            if line not in of_cuda:
+                how = f"Use `memory_order_{order}` in line {line}, or put `__threadfence();`"
+                how = f"{how} {_FENCES[order]} it"
+            return f"{how}: {ANY_ORDER} {TRIED}"
     return ""
 
 
@@ -225,8 +236,7 @@ def between_threads(machine: Machine, read: int, write: int) -> str:
         f"Order line {lines[0]} before the flag by which its thread tells of the write "
         "(`memory_order_release`, or `__threadfence();` before it), and line "
         f"{lines[1]} behind the read of that flag (`memory_order_acquire`, or `__threadfence();` "
-        "after it): relaxed and volatile accesses to different addresses become visible in any "
-        "order."
+        f"after it): {ANY_ORDER}"
     )
 
 

@@ -21,7 +21,7 @@ where that is not taken. Whether two of them have the same place is known from t
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Container, Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import product
 
@@ -38,7 +38,15 @@ from grader.simulator.decode.memory import is_strong
 from grader.simulator.decode.module import Image, decode
 from grader.simulator.decode.operands import address_or_none
 from grader.simulator.diagnose.races import ATOMIC, LATE, OTHER_ATOMIC, OTHER_STORE, STORE
-from grader.simulator.edited_code import between_threads, order_fix
+from grader.simulator.edited_code import (
+    ANY_ORDER,
+    TRIED,
+    access_rows,
+    between_threads,
+    order_fix,
+    ordering,
+    with_fences,
+)
 from grader.simulator.order_runs import PAUSE_CHANGES, How, OneRun, OrderRuns
 from grader.simulator.pauses import MOST_ALIKE, Traces
 from grader.simulator.ptx.flow import successors_of
@@ -364,15 +372,25 @@ def old_value(
         certain: whether it is an error.
     """
 
-    def is_right(changed: Machine) -> bool:
-        again = (runs.run(replace(how, machine=changed)) for how, _ in wrong[:MOST_WRONG])
-        return runs.affords(MOST_WRONG) and not any(
-            runs.is_wrong(one) if one.reads else one.errors or not one.raw.ended for one in again
-        )
+    def is_right(change: Callable[[Machine], Machine | None], place: int | None = None) -> bool:
+        for how, _ in wrong[:MOST_WRONG]:
+            code = change(how.machine or machine)  # its blocks may end where a thread is awaited
+            if code is None or not runs.affords(1):
+                return False
+            one = runs.run(replace(how.behind(place), machine=code))
+            if runs.is_wrong(one) if one.reads else one.errors or not one.raw.ended:
+                return False
+        return True
+
+    def with_orders(waits: Collection[int], signals: Collection[int]) -> bool:
+        return is_right(lambda code: ordering(code, access_rows(code), waits, signals))
 
     read, old = run.reads[0], run.raw.reports[run.raw.reports["kind"] == c.OLD_VALUE][0]
-    fix = order_fix(machine, is_right)
-    fix = fix or between_threads(machine, int(old["pc"]), int(old["pc2"])) or read.hint
+    at = int(old["pc"])
+    fix = order_fix(machine, with_orders)
+    if not fix and is_right(lambda code: with_fences(code, [at]), at):
+        fix = f"Put `__threadfence();` before the read in line {read.line}: {ANY_ORDER} {TRIED}"
+    fix = fix or between_threads(machine, at, int(old["pc2"])) or read.hint
     message = f"{read.message}; with the old value, {what}"
     severity: Severity = read.severity if certain else "warning"
     return replace(read, message=message, severity=severity, hint=fix)

@@ -104,6 +104,29 @@ class How:
     traced: bool = False
     machine: Machine | None = None
 
+    def behind(self, place: int | None) -> How:
+        """The same run of code with one instruction more, at a program counter; None: of the same.
+
+        `lone` stays as it is.
+        """
+        if place is None:
+            return self
+
+        def moved(pc: int | None) -> int | None:
+            return pc if pc is None or pc < place else pc + 1
+
+        def all_moved(pcs: frozenset[int]) -> frozenset[int]:
+            return frozenset(pc + (pc >= place) for pc in pcs)
+
+        return replace(
+            self,
+            loads=all_moved(self.loads),
+            limited=all_moved(self.limited),
+            pause=moved(self.pause),
+            pause_until=moved(self.pause_until),
+            pause_behind=moved(self.pause_behind),
+        )
+
     def limits(self, limits: Limits) -> Limits:
         """What the run may take, with how it runs."""
         return replace(

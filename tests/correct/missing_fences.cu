@@ -159,3 +159,35 @@ extern "C" __global__ void appended_relaxed(Node *nodes, int *sums) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
   sums[i] = append(nodes, i + 1, memory_order_relaxed);
 }
+
+// kernel last_reads_unordered grid 3 block 32
+// inout x int32 = [0]*3 -> _
+// inout done int32 = [0] -> _
+// out sum int32 = [3]
+// inout last int32 = [0] -> _
+// hints Put `__threadfence();` after the atomic in line e<: relaxed
+extern "C" __global__ void last_reads_unordered(volatile int *x, int *done, int *sum, int *last) {
+  if (threadIdx.x) return;
+  atomicExch((int *)&x[blockIdx.x], 1);
+  __threadfence();
+  if (atomicAdd(done, 1) == 2) {  // <e
+    *sum = x[0] + x[1] + x[2];  // <- race
+    *last = blockIdx.x;
+  }
+}
+
+// kernel last_reads grid 3 block 32
+// inout x int32 = [0]*3 -> [1]*3
+// inout done int32 = [0] -> [3]
+// out sum int32 = [3]
+// inout last int32 = [0] -> _
+extern "C" __global__ void last_reads(volatile int *x, int *done, int *sum, int *last) {
+  if (threadIdx.x) return;
+  atomicExch((int *)&x[blockIdx.x], 1);
+  __threadfence();
+  if (atomicAdd(done, 1) == 2) {
+    __threadfence();
+    *sum = x[0] + x[1] + x[2];
+    *last = blockIdx.x;
+  }
+}

@@ -344,9 +344,10 @@ extern "C" __global__ void deque_pop_unfenced(int *done) {
 
 // kernel deque_steal_unfenced grid 2 block 1
 // inout done int32 = np.zeros(2) -> _
+// hints Put `__threadfence();` before the read in line a<
 __device__ int dq_steal_unfenced(Deque *d) {
   int t = dev<int>(d->top).load(cuda::memory_order_acquire);
-  int b = dev<int>(d->bottom).load(cuda::memory_order_acquire);  // <- race
+  int b = dev<int>(d->bottom).load(cuda::memory_order_acquire);  // <a <- race
   if (t >= b) return -1;
   int v = dev<int>(d->task[t % 64]).load(cuda::memory_order_relaxed);
   return dev<int>(d->top).compare_exchange_strong(t, t + 1, cuda::memory_order_seq_cst, cuda::memory_order_relaxed) ? v : -1;
@@ -363,10 +364,11 @@ extern "C" __global__ void deque_steal_unfenced(int *done) {
 
 // kernel deque_steal_too_weak grid 2 block 1
 // inout done int32 = np.zeros(2) -> _
+// hints Put `__threadfence();` before the read in line a<
 __device__ int dq_steal_too_weak(Deque *d) {
   int t = dev<int>(d->top).load(cuda::memory_order_acquire);
   cuda::atomic_thread_fence(cuda::memory_order_acq_rel, cuda::thread_scope_device);
-  int b = dev<int>(d->bottom).load(cuda::memory_order_acquire);  // <- race
+  int b = dev<int>(d->bottom).load(cuda::memory_order_acquire);  // <a <- race
   if (t >= b) return -1;
   int v = dev<int>(d->task[t % 64]).load(cuda::memory_order_relaxed);
   return dev<int>(d->top).compare_exchange_strong(t, t + 1, cuda::memory_order_seq_cst, cuda::memory_order_relaxed) ? v : -1;
