@@ -45,8 +45,12 @@ no sum absorbs them, and no minimum or maximum both. The third is the least of u
 Sums of 32 of them, or products with 0, are no NaN in f32, so that a factor of 0 masks them.
 """
 
-UNSET_VALUES = (*GARBAGE, 0)
-"""What runs give undefined bits: 0, too, which flags and counts are compared with."""
+UNSET_VALUES = (*GARBAGE, 0, 0x7FF97FB0)
+"""What runs give undefined bits: 0, too, which flags and counts are compared with.
+
+The last is NaN in each format of 16 to 64 bits, which no factor masks: registers and shared memory
+may hold one. Integers times 0 have no effect.
+"""
 
 _CARRIES = frozenset((
     "mov", "ld", "st", "cvt", "add", "sub", "mul", "mul24", "mad", "mad24", "fma", "neg", "abs",

@@ -322,3 +322,80 @@ extern "C" __global__ void left_and_summed(const int *a, int *y) {
   __syncwarp();
   y[t] = (sums[31 - t] * 2 + 1 == 123456789) ? -1 : a[t];
 }
+
+// Wrong: what is in the tile there may be NaN, which a factor of 0 leaves.
+// kernel padding_of_one_tile grid 1 block 16,16
+// finds uninitialized-read error read of shared `a[0][10]`, which no thread has written
+// in A float32 = np.arange(160)
+// in B float32 = np.arange(160)
+// out C float32 = (A.reshape(16, 10) @ B.reshape(10, 16)).ravel()
+extern "C" __global__ void padding_of_one_tile(const float *A, const float *B, float *C) {
+  __shared__ float a[16][16], b[16][16];
+  int x = threadIdx.x, y = threadIdx.y;
+  if (x < 10) a[y][x] = A[y * 10 + x];
+  b[y][x] = y < 10 ? B[y * 16 + x] : 0;
+  __syncthreads();
+  float sum = 0;
+  for (int k = 0; k < 16; k++) sum += a[y][k] * b[k][x];  // <- uninitialized-read
+  C[y * 16 + x] = sum;
+}
+
+// kernel padding_of_integers grid 1 block 16,16
+// finds uninitialized-read warning which no thread has written; no output depends on its value
+// in A int32 = np.arange(160)
+// in B int32 = np.arange(160)
+// out C int32 = (A.reshape(16, 10) @ B.reshape(10, 16)).ravel()
+extern "C" __global__ void padding_of_integers(const int *A, const int *B, int *C) {
+  __shared__ int a[16][16], b[16][16];
+  int x = threadIdx.x, y = threadIdx.y;
+  if (x < 10) a[y][x] = A[y * 10 + x];
+  b[y][x] = y < 10 ? B[y * 16 + x] : 0;
+  __syncthreads();
+  int sum = 0;
+  for (int k = 0; k < 16; k++) sum += a[y][k] * b[k][x];  // <- uninitialized-read
+  C[y * 16 + x] = sum;
+}
+
+// Wrong: the same in a register of doubles, which the first round multiplies by 0.
+// kernel scaled_by_zero_at_first grid 1 block 32
+// finds uninitialized-read error `sum` is used before it has a value
+// in x float64 = np.arange(96)
+// inout y float64 = np.zeros(32) -> _
+extern "C" __global__ void scaled_by_zero_at_first(const double *x, double *y) {
+  double sum, most = -1e308;
+  for (int k = 0; k < 3; k++) {
+    double v = x[k * 32 + threadIdx.x], m = fmax(most, v);
+    sum = sum * exp(most - m) + exp(v - m);  // <- uninitialized-read
+    most = m;
+  }
+  y[threadIdx.x] = most + log(sum);
+}
+
+// Products with what is unset, in columns that nothing stores.
+// kernel columns_dropped grid 1 block 16,16
+// finds uninitialized-read warning which no thread has written; no output depends on its value
+// in A float32 = np.arange(256)
+// in B float32 = np.arange(160)
+// inout C float32 = np.zeros(160) -> (A.reshape(16, 16) @ B.reshape(16, 10)).ravel()
+extern "C" __global__ void columns_dropped(const float *A, const float *B, float *C) {
+  __shared__ float a[16][16], b[16][16];
+  int x = threadIdx.x, y = threadIdx.y;
+  a[y][x] = A[y * 16 + x];
+  if (x < 10) b[y][x] = B[y * 10 + x];
+  __syncthreads();
+  float sum = 0;
+  for (int k = 0; k < 16; k++) sum += a[y][k] * b[k][x];  // <- uninitialized-read
+  if (x < 10) C[y * 10 + x] = sum;
+}
+
+// Wrong: half of a pair is multiplied by 0.
+// kernel half_times_zero grid 1 block 32
+// finds uninitialized-read error read of shared `h[0]`
+// in x float16 = np.arange(32)
+// out y float16 = x
+#include <cuda_fp16.h>
+extern "C" __global__ void half_times_zero(const __half *x, __half *y) {
+  __shared__ __half h[2];
+  __half zero = __float2half(threadIdx.x * 0.0f);
+  y[threadIdx.x] = __hfma(h[threadIdx.x & 1], zero, x[threadIdx.x]);  // <- uninitialized-read
+}
