@@ -229,3 +229,41 @@ extern "C" __global__ void list_insert_locks(Node *node, int *count) {
   __syncthreads();
   if (threadIdx.x == 0) { int c = 0; for (int i = node[0].next; i; i = node[i].next) ++c; *count = c; }
 }
+
+// A copy of a vector reads the elements that are used, also where the stack frame has another
+// variable whose address the function makes.
+// kernel part_of_vector grid 1 block 64
+// out y int32 = [0] * 32 + [k + 4 for k in range(32, 64)]
+extern "C" __global__ void part_of_vector(int *y) {
+  __shared__ float4 s[64];
+  int t = threadIdx.x, k = t;
+  int *p = &k;
+  s[*p] = make_float4(t, 1, 2, 3);
+  __syncthreads();
+  if (t < 32) {
+    s[t + 32].z = 9;
+    y[t] = 0;
+  } else {
+    float4 v = s[t];
+    y[*p] = v.x + v.y + v.w;
+  }
+}
+
+// Wrong: a function reads the element that another thread writes.
+__device__ __noinline__ float sum_of(const float *v) { return v[0] + v[1] + v[2] + v[3]; }
+
+// kernel whole_vector grid 1 block 64
+// inout y int32 = np.zeros(64) -> _
+extern "C" __global__ void whole_vector(int *y) {
+  __shared__ float4 s[64];
+  int t = threadIdx.x, k = t;
+  int *p = &k;
+  s[*p] = make_float4(t, 1, 2, 3);
+  __syncthreads();
+  if (t < 32) {
+    s[t + 32].z = 9;  // <- race
+  } else {
+    float4 v = s[t];  // <- race
+    y[*p] = sum_of(&v.x);
+  }
+}

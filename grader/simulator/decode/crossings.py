@@ -101,8 +101,8 @@ def _shadowed(f: Function, loads: Loads, *, follows: bool, words: bool, library:
     if library:
         own = library_accesses(f, "ld")
         followed |= own & copied
-        copied = (copied | own) - followed
-    return Loads(followed, copied, by_pointer)
+        copied |= own
+    return Loads(followed, copied - followed, by_pointer)
 
 
 def library_accesses(f: Function, head: str) -> frozenset[int]:

@@ -143,8 +143,8 @@ def moving_loads(f: Function) -> Loads:
         elif not members[0].op.split(".")[-1].startswith(("f", "bf")):
             copied.add(id(members[0]))
     by_pointer -= followed
-    followed |= by_pointer
-    return Loads(frozenset(followed), frozenset(copied - followed), frozenset(by_pointer))
+    copied -= followed
+    return Loads(frozenset(followed | by_pointer), frozenset(copied), frozenset(by_pointer))
 
 
 def _only_copies(f: Function) -> bool:

@@ -166,7 +166,7 @@ def decode(
     functions = with_local_copies(functions, names)
     own = [functions[name] for name in names]
     variables = local_variables(module.sections) if definedness else None
-    mark_used_bytes(own, optimized=not definedness)
+    mark_used_bytes(own, variables)
     found = numbered_in(own, module, variables), subscripts_of(module, kernel)
     use = use_of(own, variables, *found, module.source)
     use = with_crossings(use, names, functions, module.variables) if definedness else use

@@ -110,23 +110,27 @@ def subscript_checks(i: Instruction, subscripts: Sequence[Subscript]) -> Iterato
     yield Insn("shadow_subscript", size=size, flag=STORE * store)
 
 
-def mark_used_bytes(functions: Sequence[Function], *, optimized: bool) -> None:
+def mark_used_bytes(functions: Sequence[Function], variables: LocalVariables | None) -> None:
     """Mark which bytes of loads the functions of a kernel use, where these are not all.
+
+    Args:
+        functions: the functions.
+        variables: their local variables; None in optimized code.
 
     Optimized code has a program's copies in registers: what masks, shifts, permutations and
     conversions cut off there may be padding. No such byte is marked where no access is to less than
     a word, of which the watchers then know all bytes alike.
     """
     ops = {i.op for f in functions for i in f.body}
-    sizes = (accessed(op.split(".")) for op in ops) if optimized else ()
+    sizes = (accessed(op.split(".")) for op in ops) if variables is None else ()
     by_bytes = any(access is not None and access[1] < 4 for access in sizes)
     for f in functions:
-        _drop_dead_elements(f)
+        _drop_dead_elements(f, variables)
         if by_bytes:
             _drop_cut_bytes(f)
 
 
-def _drop_dead_elements(f: Function) -> None:
+def _drop_dead_elements(f: Function, variables: LocalVariables | None) -> None:
     """Mark what vector loads load and no instruction reads as unused.
 
     `-G` code copies a whole vector to the stack frame: elements that nothing loads there are not
@@ -135,7 +139,7 @@ def _drop_dead_elements(f: Function) -> None:
     vectors = [i for i in f.body if i.used is None and _loads_vector(i)]
     if not vectors:
         return
-    dead = _unread_in_frame(f)
+    dead = _unread_in_frame(f, variables)
     read = {name for i in f.body if id(i) not in dead for name in sources(i)}
     read |= {name for i in f.body if id(i) in dead for name in dead[id(i)]}
     for i in vectors:
@@ -150,13 +154,14 @@ def _loads_vector(i: Instruction) -> bool:
     return i.op.startswith("ld.") and "".join(i.operands[:1]).startswith("{")
 
 
-def _unread_in_frame(f: Function) -> dict[int, list[str]]:
+def _unread_in_frame(f: Function, variables: LocalVariables | None) -> dict[int, list[str]]:
     """By id, the stores to the stack frame, with what they store that the function may load again.
 
-    Empty where an address in the frame is used otherwise than by loads and stores.
+    Where an address in the frame is made, only those to known variables that it is not in.
     """
     loaded: list[tuple[int, int]] = []
     stores: list[tuple[Instruction, int, int]] = []
+    made: list[int] = []
     for i in f.body:
         parts = i.op.split(".")
         if not any("%SP" in x for x in i.operands):
@@ -165,7 +170,10 @@ def _unread_in_frame(f: Function) -> dict[int, list[str]]:
         if base not in FRAME or parts[0] not in ("ld", "st"):
             if parts[0] in ("mov", "cvta") and i.operands[0] in FRAME:
                 continue
-            return {}
+            if parts[0] != "add" or i.operands[1] != "%SP" or not _CONSTANT.match(i.operands[2]):
+                return {}
+            made.append(integer(i.operands[2]))
+            continue
         size = TYPE_BYTES.get(parts[-1], 8)
         if parts[0] == "st":
             stores.append((i, at, size))
@@ -178,7 +186,21 @@ def _unread_in_frame(f: Function) -> dict[int, list[str]]:
             if any(a < at + (k + 1) * size and at + k * size < b for a, b in loaded)
         ]
         for i, at, size in stores
+        if not made or _stays_apart(f, variables, i, made)
     }
+
+
+def _stays_apart(
+    f: Function, variables: LocalVariables | None, store: Instruction, made: Sequence[int]
+) -> bool:
+    """Whether a store is to a known variable, in which no address of those `made` is."""
+    frame = next((v.name for v in f.variables if v.space == "local"), "")
+    at = address_or_none(store.operands[0])[1]
+    size = TYPE_BYTES.get(store.op.split(".")[-1], 8) * len(vector(store.operands[1]))
+    v = variables.at(frame, at) if variables is not None else None
+    if v is None or at + size > v.offset + v.bytes:
+        return False
+    return not any(v.offset <= x <= v.offset + v.bytes for x in made)
 
 
 def _drop_cut_bytes(f: Function) -> None:
