@@ -1705,3 +1705,81 @@ extern "C" __global__ void queue_of_nodes(int *g) {
     g[32] += own;
     device_int(g[8 + own]).store(0, released);
 }
+
+// The array that an atomic function gets, not the one before it.
+// kernel bin_below_the_first grid 1 block 32
+// finds invalid-access error out-of-bounds write of 4 bytes at `n[-1]`, 4 bytes before shared `n`
+// in x float32 = np.arange(32) / 32
+// inout h int32 = np.zeros(3) -> _
+extern "C" __global__ void bin_below_the_first(const float *x, int *h) {
+  __shared__ float c[3];
+  __shared__ int n[3];
+  int t = threadIdx.x;
+  if (t < 3) { c[t] = t * 0.4f; n[t] = 0; }
+  __syncthreads();
+  float best = 0;
+  int b = -1;
+  for (int k = 0; k < 3; k++) { float d = fabsf(x[t] - c[k]); if (d < best) { best = d; b = k; } }
+  atomicAdd(&n[b], 1);  // <- invalid-access
+  __syncthreads();
+  if (t < 3) atomicAdd(&h[t], n[t]);
+}
+
+// kernel sums_below_the_first grid 1 block 32
+// finds invalid-access error at `n[-1]`, 4 bytes before shared `n`
+// finds invalid-access error at `sum[-1]`, 4 bytes before shared `sum`
+// in x float32 = np.arange(32) / 32
+// inout h int32 = np.zeros(3) -> _
+__device__ void add_to(int *place, int value) { if (value) *place += value; }
+extern "C" __global__ void sums_below_the_first(const float *x, int *h) {
+  __shared__ float sum[3];
+  __shared__ int n[3];
+  int t = threadIdx.x, b = x[t] > 2 ? 0 : -1;
+  if (t < 3) { sum[t] = 0; n[t] = 0; }
+  __syncthreads();
+  atomicAdd(&sum[b], x[t]); if (t == 3) add_to(&n[b], 1);  // <- invalid-access
+  __syncthreads();
+  if (t < 3) h[t] = n[t] + (int)sum[t];
+}
+
+// What the unset value chose is an index.
+// kernel chosen_by_an_unset_value grid 1 block 32
+// hints For example, declare it as `float best = 0.0f;`.
+// in x float32 = np.arange(32) / 32
+// inout h int32 = np.zeros(3) -> _
+extern "C" __global__ void chosen_by_an_unset_value(const float *x, int *h) {
+  __shared__ float c[3];
+  __shared__ int n[3];
+  int t = threadIdx.x;
+  if (t < 3) { c[t] = t * 0.4f; n[t] = 0; }
+  __syncthreads();
+  float best;
+  int b = -1;
+  for (int k = 0; k < 3; k++) {
+    float d = fabsf(x[t] - c[k]);
+    if (d < best) { best = d; b = k; }  // <- uninitialized-read
+  }
+  atomicAdd(&n[b], 1);  // <- invalid-access
+  __syncthreads();
+  if (t < 3) atomicAdd(&h[t], n[t]);
+}
+
+// kernel chosen_by_a_value grid 1 block 32
+// in x float32 = np.arange(32) / 32
+// inout h int32 = np.zeros(3) -> _
+extern "C" __global__ void chosen_by_a_value(const float *x, int *h) {
+  __shared__ float c[3];
+  __shared__ int n[3];
+  int t = threadIdx.x;
+  if (t < 3) { c[t] = t * 0.4f; n[t] = 0; }
+  __syncthreads();
+  float best;
+  int b = -1;
+  for (int k = 0; k < 3; k++) {
+    float d = fabsf(x[t] - c[k]);
+    if (b < 0 || d < best) { best = d; b = k; }
+  }
+  atomicAdd(&n[b], 1);
+  __syncthreads();
+  if (t < 3) atomicAdd(&h[t], n[t]);
+}

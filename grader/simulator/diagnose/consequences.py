@@ -36,6 +36,8 @@ from grader.simulator.diagnose.races import (
     STORE,
     ProgramOrder,
     Report,
+    is_met_outside,
+    is_read_back,
 )
 from grader.simulator.ptx.model import Instruction, plain_name
 
@@ -111,6 +113,18 @@ class Flow:
             names = frozenset((owner, name) for owner, name, _ in values)
             self._effects[key] = names, frozenset(self.controlled(values) if values else ())
         return self._effects[key]
+
+    def chosen(self, blocks: Iterable[tuple[int, int]]) -> set[tuple[int, str]]:
+        """The registers that have another value if some blocks run, and what follows from these."""
+        known = set(blocks)
+        if not known:
+            return set()
+        inside, outside = set[Value](), set[Value]()
+        for pc, i in enumerate(self.image.instructions):
+            owner = self.image.owner[pc]
+            own = inside if self.values.blocks.get(pc) in known else outside
+            own.update((owner, name, True) for name in targets(i))
+        return {(owner, name) for owner, name, _ in self.after(inside & outside)}
 
     def addressed(self, pc: int) -> frozenset[tuple[int, str]]:
         """The registers in the addresses of an instruction, each with its function."""
@@ -296,11 +310,12 @@ class Consequences:
     ) -> Iterator[int]:
         """The numbers of the reports that follow from one directly."""
         names, blocks = self.flow.effects(self._values_of(r))
+        chosen = self.flow.chosen(blocks) if r.kind in _UNSET else set()
         for k, other in enumerate(reports):
             follows = (
                 _ends(r, other, text)
-                or _strays(r, other)
-                or _is_read_back(r, other)
+                or is_met_outside(r, other)
+                or is_read_back(r, other)
                 or is_copied_over(r, other)
                 or _skips_grid_barrier(r, other)
                 or is_awaited_in_vain(other, r)
@@ -308,6 +323,7 @@ class Consequences:
                 or _upsets(r, other)
                 or (has_small_count(r) and follows_small_count(other))
                 or self._addresses(other, names)
+                or (other.kind == c.INVALID and self._addresses(other, chosen))
                 or self._is_decided(r, other, blocks)
             )
             if follows:
@@ -375,22 +391,7 @@ def _ends(r: Report, trap: Report, text: Callable[[int], str]) -> bool:
     return proven and r.kind in (c.INVALID, *_UNSET)
 
 
-def _is_read_back(stray: Report, read: Report) -> bool:
-    """Whether an access outside a variable reads what another one stored there."""
-    if not (stray.kind == read.kind == c.INVALID and stray.has(STORE)) or read.has(STORE):
-        return False
-    a, b = stray.target, read.target
-    return bool(a.name) and (a.space, a.name, a.offset) == (b.space, b.name, b.offset)
-
-
 def _skips_grid_barrier(end: Report, race: Report) -> bool:
     """Whether a race may be behind a barrier of the grid that some threads never reach."""
     missed = end.kind == c.STANDSTILL and end.target.name == GRID_BARRIER
     return missed and race.kind == c.RACE and race.target.space == "global"
-
-
-def _strays(stray: Report, race: Report) -> bool:
-    """Whether an access of a race leaves its array elsewhere: there it meets others' elements."""
-    if stray.kind != c.INVALID or race.kind != c.RACE:
-        return False
-    return stray.target.name == race.target.name and stray.pc in (race.pc, race.pc2)

@@ -200,8 +200,7 @@ class KernelCode:
             names: the symbols of the shared variables, which are those of every launch.
         """
         if pc not in self._indexed:
-            image = self.image
-            self._indexed[pc] = indexed_variable(image.instructions, image.owner, pc, names)
+            self._indexed[pc] = indexed_variable(self.image, self.flow.calls_of, pc, names)
         return self._indexed[pc]
 
     def local_at(self, function: int, offset: int) -> tuple[LocalVariable, int] | None:

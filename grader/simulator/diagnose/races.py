@@ -14,6 +14,7 @@ from functools import cached_property
 
 from grader import dataclass
 from grader.launch import Dim3
+from grader.simulator.core import bindings as c
 from grader.simulator.decode.blocks import reachable, successors
 from grader.simulator.decode.control_flow import (
     ALIGNED,
@@ -251,3 +252,18 @@ class ProgramOrder:
         """RAW or WAR, by program order; RAW when both orders are possible."""
         before = self.follows(read, write, warp=warp) and not self.follows(write, read, warp=warp)
         return "WAR" if before else "RAW"
+
+
+def is_read_back(stray: Report, read: Report) -> bool:
+    """Whether an access outside a variable reads what another one stored there."""
+    if not (stray.kind == read.kind == c.INVALID and stray.has(STORE)) or read.has(STORE):
+        return False
+    a, b = stray.target, read.target
+    return bool(a.name) and (a.space, a.name, a.offset) == (b.space, b.name, b.offset)
+
+
+def is_met_outside(stray: Report, race: Report) -> bool:
+    """Whether an access of a race leaves its array elsewhere: there it meets others' elements."""
+    if stray.kind != c.INVALID or race.kind != c.RACE:
+        return False
+    return stray.target.name == race.target.name and stray.pc in (race.pc, race.pc2)

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from math import prod
 from typing import TYPE_CHECKING
@@ -38,44 +38,70 @@ _INDICES = ("threadIdx", "blockIdx", "blockDim", "gridDim")
 _CONSTANT = regex(r"\bconst(?:expr)?\b(?!.*\*)")
 _MACRO = Target("", "", "", "", 0, 0)
 _REGISTERS = regex(r"[$%A-Za-z_][$%\w@]*")
+_PARAMETER = regex(r"_param_(\d+)$")
 _ADDRESS_ARITHMETIC = frozenset(("mov", "cvta", "cvt", "add", "sub", "mad", "shl", "mul", "or"))
+MOST_BEFORE = 32
+"""Among so many instructions before a call are those that store its arguments."""
+
 MAX_NAME = 60
 """Letters of an expression in a message."""
 
 
 def indexed_variable(
-    instructions: Sequence[Instruction], owner: Sequence[int], pc: int, names: Collection[str]
+    image: Image, calls_of: Mapping[int, Sequence[int]], pc: int, names: Collection[str]
 ) -> str:
     """Return the only one of some variables from whose address an access computes its own.
 
     Args:
-        instructions: the instructions by program counter.
-        owner: the function of each.
+        image: the code.
+        calls_of: by function, the calls of it: an address may be an argument.
         pc: the access.
         names: the symbols of the variables.
 
     Returns:
         Its symbol; empty where there is none, or more than one.
     """
-    body = [i for i, number in zip(instructions, owner, strict=True) if number == owner[pc]]
-    writers = defaultdict(list)
-    for i in body:
-        if i.operands and not i.operands[0].startswith("["):
-            for name in _REGISTERS.findall(i.operands[0]):
-                writers[name].append(i)
-    where = [x for x in instructions[pc].operands if x.startswith("[")]
-    work, found = _REGISTERS.findall(" ".join(where[:1])), set()
-    visited = set(work)
+    writers: dict[int, Mapping[str, Sequence[Instruction]]] = {}
+    where = [x for x in image.instructions[pc].operands if x.startswith("[")]
+    work = [(image.owner[pc], name) for name in _REGISTERS.findall(" ".join(where[:1]))]
+    found, visited = set[str](), set(work)
     while work:
-        name = work.pop()
+        owner, name = work.pop()
         if name in names:
             found.add(name)
-        for i in writers[name]:
-            if i.op.split(".")[0] in _ADDRESS_ARITHMETIC:
-                more = set(_REGISTERS.findall(" ".join(i.operands[1:]))) - visited
-                visited |= more
-                work += more
+        if owner not in writers:
+            writers[owner] = _writers(image, owner)
+        more: set[tuple[int, str]] = set()
+        for i in writers[owner].get(name, ()):
+            if i.op.split(".")[0] in _ADDRESS_ARITHMETIC or i.op.startswith("ld.param"):
+                more |= {(owner, x) for x in _REGISTERS.findall(" ".join(i.operands[1:]))}
+        if owner and (parameter := _PARAMETER.search(name)):
+            more |= set(_passed(image, calls_of.get(owner, ()), int(parameter[1])))
+        work += more - visited
+        visited |= more
     return found.pop() if len(found) == 1 else ""
+
+
+def _writers(image: Image, function: int) -> Mapping[str, Sequence[Instruction]]:
+    """By register, the instructions of a function that write it."""
+    out = defaultdict(list)
+    for i, owner in zip(image.instructions, image.owner, strict=True):
+        if owner == function and i.operands and not i.operands[0].startswith("["):
+            for name in _REGISTERS.findall(i.operands[0]):
+                out[name].append(i)
+    return out
+
+
+def _passed(image: Image, calls: Sequence[int], number: int) -> Iterator[tuple[int, str]]:
+    """The registers that calls pass as an argument of this number, each with its function."""
+    for call in calls:
+        names = _REGISTERS.findall(image.instructions[call].operands[-1])
+        for i in reversed(image.instructions[max(0, call - MOST_BEFORE) : call]):
+            if i.op.startswith("st.param") and names[number : number + 1] == _REGISTERS.findall(
+                i.operands[0]
+            ):
+                yield from ((image.owner[call], x) for x in _REGISTERS.findall(i.operands[1]))
+                break
 
 
 def with_known_subscripts(
