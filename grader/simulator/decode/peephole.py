@@ -107,6 +107,7 @@ def shorten(blocks: Sequence[Block], registers: Registers, constants: ConstantBa
         _without_moves(block, registers.temporary)
         _without_negation(block, registers.temporary)
         block.insns = index_accesses(block.insns, registers.temporary, known, zero)
+        _number_repeated(block.insns)
 
 
 def _make_constant(insn: Insn, constants: ConstantBank) -> None:
@@ -291,6 +292,26 @@ def _index(out: Sequence[Insn], end: int, place: int, temporary: frozenset[int])
         if may_write(insn, place):
             return None
     return None
+
+
+def _number_repeated(insns: Sequence[Insn]) -> None:
+    """Number the loads of a block through a register that keeps its value, as in unrolled loops.
+
+    The core looks at the addresses of such loads once.
+    """
+    by_register: dict[int, list[Insn]] = {}
+    groups: list[list[Insn]] = []
+    for insn in insns:
+        if insn.exec == "ld_word" and not insn.flag & STRONG_LOAD:
+            same = by_register.setdefault(insn.a, [])
+            same += [insn] if not same or same[0].space == insn.space else []
+        known, stores = sources(insn) is not None, insn.exec in _STORES
+        written = ((insn.e,) if stores else (insn.d, insn.e)) if known else [*by_register]
+        groups += [by_register.pop(place) for place in written if place in by_register]
+    repeated = (g for g in (*groups, *by_register.values()) if len(g) > 1)
+    for number, group in enumerate(repeated, 1):
+        for insn in group:
+            insn.exec, insn.e = "ld_word_repeated", number
 
 
 def sources(insn: Insn) -> str | None:

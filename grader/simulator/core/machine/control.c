@@ -150,6 +150,7 @@ void start_warp(Warp *w, u32 function) {
   w->frames = w->arena_used = w->waits = w->exited = w->turns = w->picks = 0;
   w->steps = w->clock_steps = w->clock_reads = w->quiet_reads = w->waited = w->skips = 0;
   memset(w->look, 0, sizeof w->look);
+  memset(w->known, 0, sizeof w->known);
   w->last_look = NULL;
   w->patience = w->held = 0;
   w->looks_on = false;

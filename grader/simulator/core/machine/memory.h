@@ -35,13 +35,6 @@ static inline bool is_followed(const Insn *i) {
   return (i->flag & (FOLLOWED | VOLATILE | ACQUIRE | RELAXED)) == FOLLOWED;
 }
 
-struct Region {
-  u32 space;     /* enum Space; GENERIC: no memory */
-  u64 base, size;
-  u8 *data;
-  Buffer *buffer; /* of GLOBAL and CONST */
-};
-
 static inline void store_pointer(Warp *w, const Insn *i, const Region *r, const u8 *place, u64 value) {
   if (i->used & SHARED_POINTER && points_to_shared(value) && r->space == GLOBAL) note_pointer(w, place, value);
 }

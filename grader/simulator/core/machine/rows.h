@@ -28,6 +28,11 @@ bool load_rows(Warp *w, const Insn *i);
 bool store_indexed_rows(Warp *w, const Insn *i);
 bool load_indexed_rows(Warp *w, const Insn *i);
 
+/* load_store.c. A load whose addresses are not rows; one in a memory order. */
+void load_word(Warp *w, const Insn *i);
+void load_strong(Warp *w, const Insn *i, bool word);
+static inline bool is_strong(const Insn *i) { return i->flag & (VOLATILE | ACQUIRE | RELAXED); }
+
 /* An access that computes its address: c + (a << m) + (b << n), a and b sign-extended, and
  * imm: displacement << 16 | n << 8 | m. */
 static inline u32 near_shift(const Insn *i) { return (u32)i->imm & 31; }

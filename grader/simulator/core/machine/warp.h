@@ -9,7 +9,6 @@ enum { MAX_WAITS = 64, MAX_FRAMES = 512, MAX_WATCHERS = 21 };
 
 typedef struct Worker Worker;
 typedef struct Cta Cta;
-typedef struct Region Region;   /* memory.h */
 typedef struct { struct Pointer *pointer; u32 room, used; } Pointers; /* pointers.c */
 typedef struct Rows Rows;       /* rows.h */
 
@@ -43,7 +42,20 @@ typedef struct { u64 change; u8 *state; u32 room, looks, ran; bool kept, repeats
 /* Some lanes' last look at memory, and where a lane that sleeps looked: see polls.c. */
 typedef struct { const Insn *insn; u64 first, did, change, all; u32 lanes, quiet, clock_reads; bool polls; } Look;
 typedef struct { u64 place, seen; u32 bytes, space; } Sleep;
-enum { LOOKS_KEPT = 4, MOST_LATE = 8 };
+enum { LOOKS_KEPT = 4, MOST_LATE = 8, KNOWN_ROWS = 4 };
+
+/* Which memory an address is in: see memory.h. */
+typedef struct {
+  u32 space;     /* enum Space; GENERIC: no memory */
+  u64 base, size;
+  u8 *data;
+  Buffer *buffer; /* of GLOBAL and CONST */
+} Region;
+
+/* The rows that the addresses in a register are, without displacement, as offsets in their region: for the loads of one
+ * basic block that use it unchanged (`of`: see _number_repeated of decode/peephole.py), when the warp had so many steps.
+ * `most`: the last offset of a row. No lanes: they are not rows. Unwatched: in shared memory of a reduced block. */
+typedef struct { Region region; u64 first[4], steps, most; u32 of, lanes, step; bool unwatched; } KnownRows;
 
 struct Warp {
   u8 *bank[4];                  /* registers, constants, special registers, `part` */
@@ -86,6 +98,7 @@ struct Warp {
   u64 signature;                /* a hash of its branches: see proof.h */
   u8 special[24 * 128] __attribute__((aligned(32)));
   u32 part[2][LANES] __attribute__((aligned(32))); /* operands of an access to a part of a word: see part.c */
+  KnownRows known[KNOWN_ROWS];
   Look look[LOOKS_KEPT], *last_look; u32 looks; /* see polls.c */
   Sleep sleep[LANES];
 };
@@ -155,6 +168,7 @@ struct Worker {
 
 #define SRC(T, r) ((const T *)(w->bank[(r) & 3] + ((r) & ~3u)))
 #define DST(T, r) ((T *)(w->bank[(r) & 3] + ((r) & ~3u)))
+static inline bool is_constant(u32 operand) { return (operand & 3) == 1; }
 
 /* Every lane in turn; lanes are independent of each other. */
 #if defined(__clang__)

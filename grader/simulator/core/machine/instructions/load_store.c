@@ -208,13 +208,11 @@ static inline void load(Warp *w, const Insn *i, u32 bytes, bool word) {
   else load_apart(w, i, offset, bytes, word);
 }
 
-static inline bool is_strong(const Insn *i) { return i->flag & (VOLATILE | ACQUIRE | RELAXED); }
-
 void ptx_ld_used(Warp *w, const Insn *i) { load(w, i, (u32)i->size * i->count, false); }
 void ptx_ld_stored(Warp *w, const Insn *i) { load(w, i, (u32)i->size * i->count, false); }
 
 /* The load may change the register of the address. */
-OUTLINE void load_strong(Warp *w, const Insn *i, bool word) {
+void load_strong(Warp *w, const Insn *i, bool word) {
   u64 at[LANES];
   for (u32 l = 0; l < LANES; l++) at[l] = lane_address(w, i, l);
   note_strong(w, i, at[first_lane(w->mask)]);
@@ -227,9 +225,10 @@ void ptx_ld(Warp *w, const Insn *i) {
   if (is_strong(i)) load_strong(w, i, false);
   else load(w, i, (u32)i->size * i->count, false);
 }
+void load_word(Warp *w, const Insn *i) { load(w, i, 4, true); }
 void ptx_ld_word(Warp *w, const Insn *i) {
   if (is_strong(i)) load_strong(w, i, true);
-  else if (!load_rows(w, i)) load(w, i, 4, true);
+  else if (!load_rows(w, i)) load_word(w, i);
 }
 
 static void store_any(Warp *w, const Insn *i, const Region *r, const u32 *offset) {
@@ -299,8 +298,9 @@ static inline void store(Warp *w, const Insn *i, u32 bytes, bool word) {
 }
 
 void ptx_st(Warp *w, const Insn *i) { store(w, i, (u32)i->size * i->count, false); }
+OUTLINE void store_word(Warp *w, const Insn *i) { store(w, i, 4, true); }
 void ptx_st_word(Warp *w, const Insn *i) {
-  if (!store_rows(w, i)) store(w, i, 4, true);
+  if (!store_rows(w, i)) store_word(w, i);
 }
 
 /* The same access through a register for the address, which no other instruction reads. */

@@ -154,6 +154,70 @@ bool load_indexed_rows(Warp *w, const Insn *i) {
   return loads_rows(w) && (load(w, i, 16, true) || load(w, i, 8, true));
 }
 
+INLINE bool know(Warp *w, const Insn *i, u32 lanes, KnownRows *known) {
+  Rows r;
+  if (!find_rows(w, i, lanes, &known->region, &r)) return false;
+  known->lanes = lanes;
+  known->step = r.step;
+  known->most = known->region.size - (r.step ? 4 * lanes : 4);
+  for (u32 k = 0; k < LANES / lanes; k++) known->first[k] = (u64)r.offset[k] - (u64)i->imm;
+  return true;
+}
+
+/* Finds out whether the addresses in a register are rows, and which. */
+static void know_rows(Warp *w, const Insn *i, KnownRows *known) {
+  known->of = i->e;
+  known->steps = w->steps;
+  if (!know(w, i, 16, known) && !know(w, i, 8, known)) known->lanes = 0;
+  known->unwatched = known->lanes == 16 && i->space == SHARED && w->cta->reduced;
+}
+
+INLINE bool known_offsets(const KnownRows *known, const Insn *i, u32 lanes, Rows *r) {
+  u64 odd = 0, far = 0;
+  for (u32 k = 0; k < LANES / lanes; k++) {
+    u64 at = known->first[k] + (u64)i->imm;
+    odd |= at;
+    far |= at > known->most;
+    r->offset[k] = (u32)at;
+  }
+  r->n = LANES / lanes;
+  r->lanes = lanes;
+  r->step = known->step;
+  return !far && !(odd & 3);
+}
+
+INLINE bool load_known(Warp *w, const Insn *i, u32 lanes, const KnownRows *known) {
+  const Region *g = &known->region;
+  Rows r;
+  if ((g->buffer && g->buffer->dead) || !known_offsets(known, i, lanes, &r)) return false;
+  if (is_watched(w, i, g->space)) announce_read_rows(w, i, g, &r);
+  take_rows(DST(u32, i->d), g->data, lanes, &r);
+  return true;
+}
+
+OUTLINE void load_repeated(Warp *w, const Insn *i, KnownRows *known, bool is_known) {
+  bool done = false;
+  if (is_strong(i)) { /* in a run that tries a memory order */
+    load_strong(w, i, true);
+    return;
+  }
+  if (loads_rows(w)) {
+    if (!is_known) know_rows(w, i, known);
+    done = known->lanes == 16 ? load_known(w, i, 16, known) : known->lanes == 8 && load_known(w, i, 8, known);
+  }
+  if (!done) load_word(w, i);
+}
+
+void ptx_ld_word_repeated(Warp *w, const Insn *i) {
+  KnownRows *known = &w->known[i->e % KNOWN_ROWS];
+  bool is_known = known->steps == w->steps && known->of == i->e;
+  Rows r;
+  if (is_known && known->unwatched && w->mask == FULL && known_offsets(known, i, 16, &r))
+    take_rows(DST(u32, i->d), known->region.data, 16, &r);
+  else
+    load_repeated(w, i, known, is_known);
+}
+
 /* Where one word is a whole row, or rows overlap, lanes write the same word: left to load_store.c. */
 INLINE bool store(Warp *w, const Insn *i, u32 lanes, bool indexed) {
   Region g;
