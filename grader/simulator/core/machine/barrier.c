@@ -23,7 +23,9 @@ static void wait_at(Warp *w, Wait want) {
 static void drop_wait(Warp *w, u32 k) { w->wait[k] = w->wait[--w->waits]; }
 
 /* Whether all active lanes have the same value. */
-static bool is_uniform(const Warp *w, const u32 *value) {
+static bool is_uniform(const Warp *w, u32 operand) {
+  const u32 *value = SRC(u32, operand);
+  if (is_constant(operand)) return true;
   u32 differ = 0, one = value[first_lane(w->mask)];
   EACH_LANE { differ |= (value[l] ^ one) & w->lane[l]; }
   return !differ;
@@ -35,7 +37,7 @@ void arrive(Warp *w, const BasicBlock *b, u32 frame) {
   u32 kind = b->flag & BAR_KIND;
   for (u32 left = w->mask; left;) {
     u32 first = (u32)__builtin_ctz(left), want = b->flag & BAR_COUNTED ? count[first] : 0, group = 0;
-    if (is_uniform(w, id) && (!(b->flag & BAR_COUNTED) || is_uniform(w, count))) group = left;
+    if (is_uniform(w, b->a) && (!(b->flag & BAR_COUNTED) || is_uniform(w, b->b))) group = left;
     for (u32 m = group ? 0 : left; m; m &= m - 1) {
       u32 l = (u32)__builtin_ctz(m);
       if (id[l] == id[first] && (!(b->flag & BAR_COUNTED) || count[l] == want)) group |= 1u << l;

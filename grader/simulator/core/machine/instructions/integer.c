@@ -63,17 +63,28 @@ OP3(sad_s64, u64, s64, s64, u64, (a < b ? (u64)b - (u64)a : (u64)a - (u64)b) + c
  * over -1 wraps. */
 #define DIVIDE(T, U, MIN) (b == 0 ? (T)~(U)0 : a == MIN && b == (T)-1 ? a : (T)(a / b))
 #define REMAINDER(T, U, MIN) (b == 0 ? (T)~(U)0 : a == MIN && b == (T)-1 ? 0 : (T)(a % b))
+/* By doubles, which the compiler divides by vectors, unlike integers. A quotient of words that is no integer is at least
+ * 1/b from the next one, and its rounding less than 2^-20 / b. */
+static inline f64 to_double(u32 a) { return (f64)(s32)(a ^ 1u << 31) + 2147483648.0; }
+static inline u32 divide(u32 a, u32 b) {
+  f64 q = __builtin_floor(to_double(a) / to_double(b ? b : 1));
+  return b ? (u32)(s32)(q - 2147483648.0) ^ 1u << 31 : ~0u;
+}
+static inline s32 divide_signed(s32 a, s32 b) {
+  s32 q = (s32)((f64)a / (f64)(b == 0 || b == -1 ? 1 : b));
+  return b == 0 ? -1 : b == -1 ? (s32)(0 - (u32)a) : q;
+}
 OP2(div_u16, u16, u16, u16, b ? a / b : 0xFFFF)
-OP2(div_u32, u32, u32, u32, b ? a / b : ~0u)
+OP2(div_u32, u32, u32, u32, divide(a, b))
 OP2(div_u64, u64, u64, u64, b ? a / b : ~0ull)
 OP2(div_s16, s16, s16, s16, DIVIDE(s16, u16, INT16_MIN))
-OP2(div_s32, s32, s32, s32, DIVIDE(s32, u32, INT32_MIN))
+OP2(div_s32, s32, s32, s32, divide_signed(a, b))
 OP2(div_s64, s64, s64, s64, DIVIDE(s64, u64, INT64_MIN))
 OP2(rem_u16, u16, u16, u16, b ? a % b : 0xFFFF)
-OP2(rem_u32, u32, u32, u32, b ? a % b : ~0u)
+OP2(rem_u32, u32, u32, u32, b ? a - divide(a, b) * b : ~0u)
 OP2(rem_u64, u64, u64, u64, b ? a % b : ~0ull)
 OP2(rem_s16, s16, s16, s16, REMAINDER(s16, u16, INT16_MIN))
-OP2(rem_s32, s32, s32, s32, REMAINDER(s32, u32, INT32_MIN))
+OP2(rem_s32, s32, s32, s32, b ? (s32)((u32)a - (u32)divide_signed(a, b) * (u32)b) : -1)
 OP2(rem_s64, s64, s64, s64, REMAINDER(s64, u64, INT64_MIN))
 
 OP1(abs_s16, u16, s16, a < 0 ? -(u32)a : (u32)a)
