@@ -233,15 +233,12 @@ class Loader:
         if any(str(k[2]).startswith(RESERVED) for k in image.constants.places):
             self.static.append(Variable(RESERVED, "shared", 16, RESERVED_BYTES))
         self.globals = [v for v in module.variables if v.space in ("global", "const")]
-        self.globals += [
-            v
-            for f in module.functions.values()
-            for v in f.variables
-            if v.space in ("global", "const")
-        ]
+        local = (v for f in module.functions.values() for v in f.variables)
+        self.globals += [v for v in local if v.space in ("global", "const")]
         variables = None if image.shadowed is None else local_variables(module.sections)
         self.pointed_to = variables.pointed_to(*names, source=module.source) if variables else []
         self.named = self._named()
+        self.unnamed = [(v, "") for v in self.globals if v.name in self.named]
         self.functions = {
             f.name: c.FUNCTION_BASE + k * c.FUNCTION_BYTES for k, f in enumerate(image.functions)
         }
@@ -264,12 +261,13 @@ class Loader:
         The C++ library declares a thousand, of which a kernel names a few: with all of them, a
         fifth of the time of most runs was for their buffers.
         """
-        names = [plain_name(v.name) if launch.globals else "" for v in self.globals]
+        if not launch.globals:
+            return self.unnamed
+        names = [plain_name(v.name) for v in self.globals]
         for name in launch.globals:
             if name not in names:
-                raise LabFault(
-                    f"the kernel's file has no __constant__ or __device__ variable `{name}`"
-                )
+                missing = f"the kernel's file has no __constant__ or __device__ variable `{name}`"
+                raise LabFault(missing)
         pairs = zip(self.globals, names, strict=True)
         return [(v, name) for v, name in pairs if v.name in self.named or name in launch.globals]
 
