@@ -12,8 +12,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from grader.launch import Array, Finding, Launch
-from grader.simulator.core.run import Raw
-from grader.simulator.decode.module import Image
+from grader.simulator.core.run import Machine, Raw
+from grader.simulator.late import moved
 from grader.simulator.lock_step import ONE_BY_ONE
 from grader.simulator.order_runs import How, OneRun, OrderRuns
 from grader.simulator.pauses import (
@@ -42,21 +42,24 @@ IN_STEP = (How(ABREAST), How(first_wins=True), How(ABREAST, first_wins=True))
 
 
 def may_be_right(
-    runs: OrderRuns, errors: Sequence[Finding], image: Image, pause: Callable[[Traces, int], How]
+    runs: OrderRuns,
+    errors: Sequence[Finding],
+    machine: Machine,
+    pause: Callable[[Traces, int], How],
 ) -> bool:
     """Whether there are no errors but lost updates that have no effect.
 
     Args:
         runs: the runs of the launch; what is found out is kept there.
         errors: the errors.
-        image: the code that runs.
+        machine: the code that runs.
         pause: a run in which a thread pauses before an instruction.
     """
     if {f.kind for f in errors} != {"lost-update"}:
         return not errors
     if not runs.harmless:
         runs.left += min(LOSS_RUNS * runs.steps, MOST_LOSS_STEPS)
-        trials = LossTrials(runs.usual, image, runs.launch, runs.run_if_any)
+        trials = LossTrials(runs.usual, machine, runs.launch, runs.run_if_any)
         runs.harmless = trials.have_no_effect(pause)
     return runs.harmless
 
@@ -66,15 +69,16 @@ class LossTrials:
 
     Args:
         usual: the usual order.
-        image: the code that runs.
+        machine: the code that runs.
         launch: the launch.
         run: runs it; None where no steps are left.
     """
 
     def __init__(
-        self, usual: Raw, image: Image, launch: Launch, run: Callable[[How], OneRun | None]
+        self, usual: Raw, machine: Machine, launch: Launch, run: Callable[[How], OneRun | None]
     ) -> None:
-        self.usual, self.image, self.launch, self.run = usual, image, launch, run
+        self.usual, self.machine, self.launch, self.run = usual, machine, launch, run
+        self.image = machine.image
 
     def have_no_effect(self, pause: Callable[[Traces, int], How]) -> bool:
         """Whether no output differs between runs that lose nothing and runs that lose updates.
@@ -93,11 +97,23 @@ class LossTrials:
         if None in runs:
             return False
         writes = some_of(writes_after_reads(traces), self.image, MOST_PAUSES)
+        if not all(self.same(how) is not None for how in self.in_short_turns(writes)):
+            return False
         return all(
             self.same(replace(pause(traces, pc), short_pause=short)) is not None
             for pc in writes
             for short in ((False, True) if ".cas." in self.image.ops[pc] else (False,))
         )
+
+    def in_short_turns(self, writes: Sequence[int]) -> list[How]:
+        """Runs abreast in which turns end behind each fence, with a pause before each write, too.
+
+        Several threads are then where a lock that they took in two steps should let in one.
+        """
+        code = moved(self.machine, self.machine.image.functions[0].name)
+        if code is None or not any(i.stops for i in code.image.instructions):
+            return []
+        return [How(ABREAST, pause=pc, machine=code) for pc in (None, *writes)]
 
     def same(self, how: How) -> Raw | None:
         """A run with the usual outputs and no other error; None where that is not so."""

@@ -124,7 +124,7 @@ class OtherOrders(OrderRuns):
         """
         self.machine, image = machines[-1], machines[-1].image
         may_run = self.usual.steps <= ORDER_STEPS
-        may_run = may_run and may_be_right(self, trace.errors, image, self._pause)
+        may_run = may_run and may_be_right(self, trace.errors, self.machine, self._pause)
         asked: Sequence[int] = chosen_orders(machines, self.usual.observed) if may_run else ()
         if schedules:
             asked, self.left = range(1, schedules + 1), schedules * self.most
@@ -147,7 +147,7 @@ class OtherOrders(OrderRuns):
             if self.affords(1):
                 findings = merge_findings(findings, self.order(schedule)[1])
         errors = [f for f in findings if f.severity == "error"]
-        if may_run and not self.differ and may_be_right(self, errors, image, self._pause):
+        if may_run and not self.differ and may_be_right(self, errors, self.machine, self._pause):
             findings = as_warnings(findings)
         if trace.errors and not asked:
             return self._with_wider_pairs(findings, machines)

@@ -382,3 +382,46 @@ extern "C" __global__ void dekker(volatile int *flag, volatile int *turn, int *c
     flag[me] = 0;
   }
 }
+
+// Wrong: a look and a store are two steps, so that two threads may take the lock.
+// kernel lock_in_two_steps grid 8 block 64
+// inout lock int32 = [0] -> [0]
+// inout sum int32 = [0] -> _
+extern "C" __global__ void lock_in_two_steps(volatile int *lock, volatile int *sum) {
+  if (threadIdx.x == 0) {
+    while (*lock == 1) {}
+    *lock = 1;
+    __threadfence();
+    *sum += 1;  // <- lost-update
+    __threadfence();
+    *lock = 0;
+  }
+}
+
+// Wrong: so are two atomics.
+// kernel lock_by_two_atomics grid 8 block 64
+// inout lock int32 = [0] -> [0]
+// inout sum int32 = [0] -> _
+extern "C" __global__ void lock_by_two_atomics(int *lock, volatile int *sum) {
+  if (threadIdx.x == 0) {
+    while (atomicAdd(lock, 0) == 1) {}
+    atomicExch(lock, 1);
+    __threadfence();
+    *sum += 1;  // <- lost-update
+    __threadfence();
+    atomicExch(lock, 0);
+  }
+}
+
+// kernel lock_by_one_atomic grid 8 block 64
+// inout lock int32 = [0] -> [0]
+// inout sum int32 = [0] -> [8]
+extern "C" __global__ void lock_by_one_atomic(int *lock, volatile int *sum) {
+  if (threadIdx.x == 0) {
+    while (*(volatile int *)lock == 1 || atomicCAS(lock, 0, 1)) {}
+    __threadfence();
+    *sum += 1;
+    __threadfence();
+    atomicExch(lock, 0);
+  }
+}
