@@ -141,7 +141,7 @@ def lost_update_finding(r: Report) -> Finding:
     """The finding of a read and a write that another thread's write comes between."""
     what = "another thread writes it between this thread's read and write"
     why = "even if each is atomic" if r.has(ATOMIC) else "and volatile does not change that"
-    fix = "Use one atomic, such as atomicAdd or atomicMax, or a lock around both that one atomicCAS takes."
+    fix = "Use one atomic, such as atomicAdd or atomicMax, or lock both by one atomicCAS."
     fix = f"A read and a write are two steps, {why}. {fix}"
     if r.has(FAILED_SWAP):
         what = "atomicCAS changes nothing where another thread has written since this thread's read"
