@@ -41,6 +41,7 @@ _LACKS = {
     "red": ("release",),
     "atom": ("acquire", "release", "acq_rel"),
 }
+_HALF = {"acquire", "release"}
 _FENCES = {"acquire": "after", "release": "before", "acq_rel": "before and after"}
 """The orders that an access may lack, as these are tried, and where fences do the same."""
 ANY_ORDER = "relaxed and volatile accesses to different addresses become visible in any order."
@@ -204,9 +205,9 @@ def order_fix(
         line, has_order = image.locations[pc].line, not {*_ORDERS}.isdisjoint(parts)
         if head in ("atom", "red") and not has_order:
             of_cuda.add(line)
-        elif head not in _LACKS or {"relaxed", "volatile"}.isdisjoint(parts):
+        elif head not in _LACKS or {"relaxed", "volatile", *_HALF}.isdisjoint(parts):
             continue
-        for order in _LACKS[head]:
+        for order in _LACKS[head] if _HALF.isdisjoint(parts) else _LACKS[head][2:]:
             kinds.setdefault((order, line), []).append(pc)
     for (order, line), own in sorted(kinds.items(), key=lambda item: [*_FENCES].index(item[0][0])):
         if is_right(own * (order != "release"), own * (order != "acquire")):

@@ -263,14 +263,16 @@ class _Move:
         self.fenced = False
 
     def all(self, wanted: Container[int]) -> Iterator[Late]:
-        """The nearest and the farthest move."""
+        """The nearest and the farthest move, and those to between loads and stores."""
         found = list[Late]()
         for k in range(self.at + 1, min(len(self.f.body), self.at + MOST_PASSED)):
             if k in self.labels or not self.passes(k):
                 break
             if self.early[-1:] == [k] and k in wanted and is_strong(self.f.body[k].op):
                 found.append(Late(self.at, k, (*self.early, *self.late), len(self.late)))
-        yield from dict.fromkeys((*found[:1], *found[-1:]))
+        heads = [access_head_of(self.f.body[late.passed].op) for late in found]
+        last = [a for a, head, then in zip(found, heads, heads[1:], strict=False) if head != then]
+        yield from dict.fromkeys((*found[:1], *found[-1:], *last))
 
     def passes(self, k: int) -> bool:
         """Add an instruction to those that stay, or that move too; False where neither may be."""

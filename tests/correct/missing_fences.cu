@@ -191,3 +191,32 @@ extern "C" __global__ void last_reads(volatile int *x, int *done, int *sum, int 
     *last = blockIdx.x;
   }
 }
+
+// A CLH lock whose exchange must release its own word and acquire that of the thread before.
+// kernel queued_acquire grid 3 block 1
+// inout tail int32 = [0] -> _
+// inout locked int32 = [0]*4 -> _
+// inout n int32 = [0] -> _
+// hints Use `memory_order_acq_rel` in line f<, or put `__threadfence();` before and after it
+__device__ void enter_and_leave(int *tail, int *locked, int *n, memory_order order) {
+  int me = blockIdx.x + 1;
+  cuda::atomic_ref<int, cuda::thread_scope_device>(locked[me]).store(1, memory_order_relaxed);
+  int before = cuda::atomic_ref<int, cuda::thread_scope_device>(*tail).exchange(me, order);  // <f
+  while (cuda::atomic_ref<int, cuda::thread_scope_device>(locked[before]).load(memory_order_acquire)) {}  // <- race
+  *n += 1;
+  cuda::atomic_ref<int, cuda::thread_scope_device>(locked[me]).store(0, memory_order_release);
+}
+extern "C" __global__ void queued_acquire(int *tail, int *locked, int *n) { enter_and_leave(tail, locked, n, memory_order_acquire); }
+
+// kernel queued_release grid 3 block 1
+// inout tail int32 = [0] -> _
+// inout locked int32 = [0]*4 -> _
+// inout n int32 = [0] -> _
+// finds race error this read of global `locked[
+extern "C" __global__ void queued_release(int *tail, int *locked, int *n) { enter_and_leave(tail, locked, n, memory_order_release); }
+
+// kernel queued grid 3 block 1
+// inout tail int32 = [0] -> _
+// inout locked int32 = [0]*4 -> _
+// inout n int32 = [0] -> [3]
+extern "C" __global__ void queued(int *tail, int *locked, int *n) { enter_and_leave(tail, locked, n, memory_order_acq_rel); }
