@@ -85,13 +85,16 @@ def _place(gap: Gap, hazard: str) -> str:
     """The place of the missing barrier by its lines."""
     first, then = gap.first, gap.then
     if gap.head:
-        return f"at the start of the body of the loop, before line {then}"
+        where = f" in line {then}" if gap.in_line else f", before line {then}"
+        return f"at the start of the body of the loop{where}"
     if first < then and not (gap.apart[0] >= gap.apart[1] > 0):
         behind, before = gap.apart if any(gap.apart) else (first, then)
         return f"between line {behind} and line {before}"
     if first == then and gap.forward:
         what = {"RAW": "the write and the read", "WAR": "the read and the write"}
         return f"between {what.get(hazard, 'the two writes')} in line {first}"
+    if gap.in_line:
+        return f"at the end of the body of the loop in line {first}"
     behind, before = gap.within if any(gap.within) else (then, first)
     again = f"between line {behind} and line {before}, and " if gap.both else ""
     first, then = gap.apart if any(gap.apart) else (first, then)

@@ -71,6 +71,7 @@ class Gap:
         inner: of a `condition`, whether only some threads come to it.
         head: of one not `forward`, whether the first line is the condition of the loop.
         grid: whether threads of other blocks conflict in the two lines, too.
+        in_line: of one not `forward` with one line, whether its loop is in that line alone.
     """
 
     first: int
@@ -86,6 +87,7 @@ class Gap:
     inner: bool = False
     head: bool = False
     grid: bool = False
+    in_line: bool = False
 
 
 class Branches:
@@ -117,6 +119,8 @@ class Branches:
         behind, before, block = _statements(a, b, name if back else None)
         gap = replace(gap, apart=(behind, before), within=within, block=block)
         gap = replace(gap, head=back and not gap.both and _is_in_the_condition(a, b))
+        if back and gap.first == gap.then:
+            gap = replace(gap, in_line=any(_loops_in_its_line(one) for one, _ in pairs))
         if gap.named:
             return gap
         loops = [node for node, _ in _upward(pairs[0][0]) if node.kind in LOOPS]
@@ -302,6 +306,15 @@ def _statements(first: Node, then: Node, name: str | None = None) -> tuple[int, 
             break
         a = later if later.index > a.index and name in _names(later) else a
     return a.last_line, b.line, block
+
+
+def _loops_in_its_line(node: Node) -> bool:
+    """Whether the loop around a node is in one line. In a kernel, one not seen is a macro's."""
+    kinds = (*LOOPS, "function_definition")
+    around = next((above for above in node.ancestors if above.kind in kinds), None)
+    if around is None or around.kind in LOOPS:
+        return around is not None and around.line == around.last_line
+    return "__global__" in around.text
 
 
 def _is_in_the_condition(node: Node, other: Node) -> bool:

@@ -297,17 +297,23 @@ def order_hint(r: Report, missing: Missing, text: Callable[[int], str]) -> str:
         return _early_hint(r, early, fence)
     says, fixes = _plain_accesses(missing, text)
     if line := missing.acquires:
+        same = line == r.line
+        what = "a later access" if same else f"line {r.line}"
         says.append(
-            f"Line {line} waits for another thread without acquire: line {r.line} may take effect "
+            f"Line {line} waits for another thread without acquire: {what} may take effect "
             "before the wait ends."
         )
-        fixes.append(_order_fix(text(line), "acquire", f"{fence} after line {line}", line))
+        place = "the wait in " * same
+        fixes.append(_order_fix(text(line), "acquire", f"{fence} after {place}line {line}", line))
     if line := missing.releases:
+        same = line == r.line2
+        what = "an earlier access" if same else f"line {r.line2}"
         says.append(
             f"Line {line} signals another thread without release: that thread may go on before "
-            f"line {r.line2} takes effect."
+            f"{what} takes effect."
         )
-        fixes.append(_order_fix(text(line), "release", f"{fence} before line {line}", line))
+        place = "the signal in " * same
+        fixes.append(_order_fix(text(line), "release", f"{fence} before {place}line {line}", line))
     fix = ", and ".join(fixes)
     return f"{' '.join(says)} {fix[:1].upper()}{fix[1:]}. A run with that does not have this race."
 
