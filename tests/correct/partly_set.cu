@@ -258,3 +258,34 @@ extern "C" __global__ void half_pairs_odd(float *y) {
   float2 f = __half22float2(*(__half2 *)&h[2 * t]);  // <- uninitialized-read
   y[t] = f.x + f.y;
 }
+
+// Members of what a parameter points to are named, though the host's array has numbers.
+struct Particle { float x, y; int kind; float mass[2]; };
+// kernel particle_without_y grid 1 block 4
+// out p float32 = np.zeros(20)
+// out o float32 = np.zeros(4)
+// finds uninitialized-read error read of global `p[0].y`
+extern "C" __global__ void particle_without_y(Particle *p, float *o) {
+  int i = threadIdx.x;
+  p[i].x = 1; p[i].kind = 2; p[i].mass[0] = 3; p[i].mass[1] = 4;
+  o[i] = p[i].x + p[i].y;
+}
+
+// kernel particle_without_mass grid 1 block 4
+// out p float32 = np.zeros(5)
+// out o float32 = np.zeros(4)
+// finds uninitialized-read error read of global `p->mass[1]`
+extern "C" __global__ void particle_without_mass(Particle *p, float *o) {
+  if (threadIdx.x == 0) { p->x = p->y = 1; p->kind = 2; p->mass[0] = 3; }
+  __syncthreads();
+  o[threadIdx.x] = p->mass[threadIdx.x & 1];
+}
+
+// kernel particle_with_all grid 1 block 4
+// out p float32 = np.ones(5)
+// out o float32 = np.ones(4)
+extern "C" __global__ void particle_with_all(Particle *p, float *o) {
+  if (threadIdx.x == 0) { p->x = p->y = 1; p->kind = 0x3f800000; p->mass[0] = p->mass[1] = 1; }
+  __syncthreads();
+  o[threadIdx.x] = p->mass[threadIdx.x & 1];
+}

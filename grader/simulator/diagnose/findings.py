@@ -302,16 +302,12 @@ class Explainer:
         assert isinstance(array, Array)
         own = self.parameters[buffer.argument : buffer.argument + 1]
         name = own[0].name if own else array.name
-        item = buffer.data.nbytes // max(1, prod(array.shape)) or 1
-        return Target(
-            "global",
-            name,
-            name
-            + (texel_index(self.launch, buffer.argument, offset // item) or f"[{offset // item}]"),
-            f"{' x '.join(map(str, array.shape))} {array.dtype}",
-            offset,
-            buffer.data.nbytes,
-        )
+        size = buffer.data.nbytes
+        at = offset // (size // max(1, prod(array.shape)) or 1)
+        element = texel_index(self.launch, buffer.argument, at)
+        element = element or self.code.pointed_element(buffer.argument, size, offset) or f"[{at}]"
+        extent = f"{' x '.join(map(str, array.shape))} {array.dtype}"
+        return Target("global", name, name + element, extent, offset, size)
 
     def _finding(self, r: Report) -> Finding:
         if r.kind == c.RACE:

@@ -223,6 +223,12 @@ class KernelCode:
         own = members and self.words.issuperset(members)
         return path if own and not path.startswith(PADDING) else ""
 
+    def pointed_element(self, parameter: int, size: int, at: int) -> str:
+        """The member at a byte of what the kernel's parameter points to; empty if there is none."""
+        symbol = self.image.functions[0].name.partition("@")[0]
+        path = self.locals.pointed_element(symbol, parameter, size, at)
+        return path if path and self.words.issuperset(re.findall(r"[A-Za-z_]\w*", path)) else ""
+
     def static_element(self, symbol: str, size: int, at: int) -> tuple[str, str]:
         """The element at a byte of a variable of the module, or outside it, and its extent."""
         extent, v = f"{size} bytes", self.locals.static(symbol, size)

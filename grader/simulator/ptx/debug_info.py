@@ -274,6 +274,25 @@ class LocalVariables(DebugTypes):
         path = v.name + self._path(v.type, offset - v.offset, 0)
         return PADDING + path.rstrip("+") if path.endswith("+") else path
 
+    def pointed_element(self, symbol: str, parameter: int, size: int, offset: int) -> str:
+        """The member at a byte of what a kernel's parameter points to, such as `[3].y` or `->y`.
+
+        Args:
+            symbol: the kernel.
+            parameter: the parameter's number.
+            size: the bytes that it points to.
+            offset: the byte.
+
+        Empty where it points to no struct, or where there is no member.
+        """
+        of = self.pointees(symbol)[parameter : parameter + 1]
+        each = self.size(of[0], 0) if of else 0
+        index, rest = divmod(offset, each or 1)
+        path = self._path(of[0], rest, 0) if each and 0 <= offset < size else ""
+        if not path.startswith(".") or path.endswith("+"):
+            return ""
+        return f"->{path[1:]}" if size == each else f"[{index}]{path}"
+
     def array(
         self, of: Type, offset: int, stride: int, path: str, depth: int = 0
     ) -> InnerArray | None:

@@ -83,18 +83,21 @@ class DebugTypes:
             called: the functions that it may call, too.
             source: the text of the module.
         """
-        functions = (e for e in self.types.values() if e.tag == _FUNCTION)
-        f = next((e for e in functions if e.values.get(_LINKAGE) == symbol), None)
         names = {name.partition("@")[0] for name in (symbol, *called)}
         padded = self._uses_padding(names) or self._casts_to_padding(source)
         out = []
-        for entry in f.children if f else ():
-            if entry.tag == PARAMETER:
-                of = self._unnamed(entry.number(TYPE))
-                pointee = of.number(TYPE) if of is not None and of.tag in POINTERS else 0
-                each = OF_NUMBER if self._has_numbers(pointee, padded) else OF_MEMBER
-                out.append([each * own for own in self._members(pointee, 0)])
+        for pointee in self.pointees(symbol):
+            each = OF_NUMBER if self._has_numbers(pointee, padded) else OF_MEMBER
+            out.append([each * own for own in self._members(pointee, 0)])
         return out
+
+    def pointees(self, symbol: str) -> list[int]:
+        """What each parameter of a kernel points to: the type, 0 of one that is no pointer."""
+        functions = (e for e in self.types.values() if e.tag == _FUNCTION)
+        f = next((e for e in functions if e.values.get(_LINKAGE) == symbol), None)
+        parameters = (e for e in f.children if e.tag == PARAMETER) if f else ()
+        types = [self._unnamed(e.number(TYPE)) for e in parameters]
+        return [of.number(TYPE) if of is not None and of.tag in POINTERS else 0 for of in types]
 
     def _unnamed(self, number: int) -> Entry | None:
         """The type that a name, or a const or volatile one, stands for."""
