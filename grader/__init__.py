@@ -11,7 +11,7 @@ from __future__ import annotations
 import sys
 from _thread import RLock  # `threading` imports more
 from importlib import import_module
-from importlib.machinery import ModuleSpec
+from importlib.machinery import ModuleSpec, PathFinder
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -21,36 +21,93 @@ _T = TypeVar("_T")
 
 _NUMPY_DOCSTRINGS = ("numpy._core._add_newdocs", "numpy._core._add_newdocs_scalars")
 _NUMPY_TYPES = ("numpy._typing", "numpy.typing")
+_NUMPY_SIGNATURES = "numpy._core.overrides"
+_DEFERRED = frozenset(
+    {"ast", "bz2", "inspect", "lzma", "pickle", "platform", "shutil", "textwrap", "tokenize"}
+    | {"zipfile"}
+)
+"""Modules of the standard library that what a check imports needs for few of its functions."""
 
 
-def import_numpy_faster() -> None:
-    """Have NumPy imported without what a command does not use: in three quarters of the time.
+def import_numpy_faster(*, later: bool = False) -> None:
+    """Have NumPy imported without what a command does not use: in two thirds of the time.
 
     That is the docstrings of what NumPy has in C, the types for annotations, which it evaluates,
     and the copy in Python of a module that the interpreter has in C. Modules that do nothing else
-    are replaced. This is for processes of commands: in a notebook, a user may ask for help on a
-    function.
+    are replaced, and those of the standard library that few functions use are imported by them.
+    This is for processes of commands: in a notebook, a user may ask for help on a function.
+
+    Args:
+        later: Whether NumPy itself is imported when one of its attributes is asked for, too.
     """
-    sys.meta_path.insert(0, _Finder())
+    sys.meta_path.insert(0, _Finder(_DEFERRED | ({"numpy"} if later else frozenset())))
     sys.modules.setdefault("datetime", import_module("_datetime"))
 
 
 class _Finder:
-    """Finds modules without content in the place of some of NumPy's."""
+    """Finds modules without content, or without content yet, in the place of some others."""
 
-    def find_spec(self, name: str, path: object = None, target: object = None) -> Any:
+    def __init__(self, deferred: frozenset[str]) -> None:
+        self._deferred = {*deferred}
+
+    def find_spec(self, name: str, path: Any = None, target: object = None) -> Any:
         """Return how to import one of these modules; None for all others."""
-        top = ".".join(name.split(".", 2)[:2]) if name.startswith("numpy.") else ""
-        if top in _NUMPY_TYPES or name in _NUMPY_DOCSTRINGS:
+        if name in self._deferred:
+            self._deferred.remove(name)  # the second import is that of `_Deferred`
+            return ModuleSpec(name, self, is_package=name == "numpy")  # type: ignore[arg-type]
+        if not name.startswith("numpy."):
+            return None
+        if ".".join(name.split(".", 2)[:2]) in _NUMPY_TYPES or name in _NUMPY_DOCSTRINGS:
             return ModuleSpec(name, self, is_package=True)  # type: ignore[arg-type]
-        return None
+        if isinstance(numpy := sys.modules["numpy"], _Deferred):
+            path = numpy.ndarray and sys.modules["numpy"].__path__  # it is imported now
+            if name in sys.modules:
+                return ModuleSpec(name, self)  # type: ignore[arg-type]
+        spec = PathFinder.find_spec(name, path)
+        if spec is not None and name == _NUMPY_SIGNATURES:
+            spec.loader = _WithoutSignatures(spec.loader)  # type: ignore[assignment]
+        return spec
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
         """Return the module."""
-        return _Types(spec.name)
+        if (known := sys.modules.get(spec.name)) is not None:
+            return known
+        return (_Types if spec.name.startswith("numpy.") else _Deferred)(spec.name)
 
     def exec_module(self, module: ModuleType) -> None:
-        """Do nothing: it has no content."""
+        """Do nothing: it has no content, or gets it when it is asked for."""
+
+
+class _Deferred(ModuleType):
+    """What is used as a module that is imported when one of its attributes is asked for."""
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "__path__":  # the import system asks for it, of a module that is no package
+            raise AttributeError(name)
+        if sys.modules.get(self.__name__) is self:
+            sys.modules.pop(self.__name__, None)
+        module = import_module(self.__name__)
+        vars(self).update(vars(module))
+        return getattr(module, name)
+
+
+class _WithoutSignatures:
+    """Loads NumPy's module that reads the signature and the docstring of each of its functions."""
+
+    def __init__(self, loader: Any) -> None:
+        self.create_module, self._execute = loader.create_module, loader.exec_module
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Execute it with an `inspect` that reads neither."""
+        known, inspect = sys.modules.pop("inspect", None), ModuleType("inspect")
+        vars(inspect).update(signature=lambda function: None, cleandoc=lambda text: text)
+        sys.modules["inspect"] = inspect
+        try:
+            self._execute(module)
+        finally:
+            del sys.modules["inspect"]
+            if known is not None:
+                sys.modules["inspect"] = known
 
 
 class _Types(ModuleType):

@@ -8,7 +8,7 @@ explains only some of the wrong elements does not fit: a wrong guess misleads.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,8 +17,9 @@ from grader import dataclass
 from grader.labs.model import Expected
 from grader.launch import Dim3
 
-Mask = NDArray[np.bool_]
-Floats = NDArray[np.float64]
+if TYPE_CHECKING:
+    Mask = NDArray[np.bool_]
+    Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -107,6 +107,10 @@ MORE_OF_GROUPS: Mapping[str, Mapping[str, tuple[str, str]]] = MappingProxyType(
 )
 
 
+REQUIRED = object()
+"""The default of a parameter that has none."""
+
+
 class Parameter(NamedTuple):
     """A parameter of a command: its type without None, how it is given, and its default."""
 
@@ -118,7 +122,7 @@ class Parameter(NamedTuple):
     @property
     def is_required(self) -> bool:
         """Whether the command line has to give it."""
-        return self.default is inspect.Parameter.empty
+        return self.default is REQUIRED
 
     @property
     def takes_several(self) -> bool:
@@ -149,15 +153,16 @@ def _group(name: str) -> Group:
 def parameters(function: Callable[..., int]) -> tuple[Parameter, ...]:
     """Return the parameters of a command, from its signature."""
     hints = get_type_hints(function, include_extras=True)
-    signature = inspect.signature(function).parameters.values()
-    return tuple(_parameter(one, hints[one.name]) for one in signature)
+    names, values = [name for name in hints if name != "return"], function.__defaults__ or ()
+    defaults = dict(zip(reversed(names), reversed(values), strict=False))
+    return tuple(_parameter(name, hints[name], defaults.get(name, REQUIRED)) for name in names)
 
 
-def _parameter(one: inspect.Parameter, hint: Any) -> Parameter:
+def _parameter(name: str, hint: Any, default: Any) -> Parameter:
     kind, given = get_args(hint)
     if get_origin(kind) is UnionType:
         kind = next(part for part in get_args(kind) if part is not type(None))
-    return Parameter(one.name, kind, given, one.default)
+    return Parameter(name, kind, given, default)
 
 
 def plain_call(words: Sequence[str]) -> Callable[[], int] | None:

@@ -7,7 +7,7 @@ evaluated, and magnitudes are limited, so that a spec can neither run code nor e
 
 from __future__ import annotations
 
-import ast
+import _ast as syntax
 import math
 import operator
 from collections.abc import Callable, Mapping
@@ -44,22 +44,22 @@ def _power(a: Number, b: Number) -> Number:
     return result
 
 
-_BINARY: Mapping[type[ast.AST], Callable[[Number, Number], Number]] = {
-    ast.Add: operator.add,
-    ast.Sub: operator.sub,
-    ast.Mult: operator.mul,
-    ast.Div: operator.truediv,
-    ast.FloorDiv: operator.floordiv,
-    ast.Mod: operator.mod,
-    ast.Pow: _power,
+_BINARY: Mapping[type[syntax.AST], Callable[[Number, Number], Number]] = {
+    syntax.Add: operator.add,
+    syntax.Sub: operator.sub,
+    syntax.Mult: operator.mul,
+    syntax.Div: operator.truediv,
+    syntax.FloorDiv: operator.floordiv,
+    syntax.Mod: operator.mod,
+    syntax.Pow: _power,
 }
-_COMPARE: Mapping[type[ast.AST], Callable[[Number, Number], bool]] = {
-    ast.Lt: operator.lt,
-    ast.LtE: operator.le,
-    ast.Gt: operator.gt,
-    ast.GtE: operator.ge,
-    ast.Eq: operator.eq,
-    ast.NotEq: operator.ne,
+_COMPARE: Mapping[type[syntax.AST], Callable[[Number, Number], bool]] = {
+    syntax.Lt: operator.lt,
+    syntax.LtE: operator.le,
+    syntax.Gt: operator.gt,
+    syntax.GtE: operator.ge,
+    syntax.Eq: operator.eq,
+    syntax.NotEq: operator.ne,
 }
 _FUNCTIONS: Mapping[str, tuple[int, Callable[..., Number]]] = {
     "min": (2, min),
@@ -70,14 +70,16 @@ _FUNCTIONS: Mapping[str, tuple[int, Callable[..., Number]]] = {
 }
 
 
-def _parse(text: str) -> ast.expr:
+def _parse(text: str) -> syntax.expr:
     if len(text) > MAX_LENGTH:
         raise LabFault(
             f"the expression has {len(text)} characters, more than the limit of {MAX_LENGTH}"
         )
     try:
         with _PARSER:
-            return ast.parse(text.strip(), mode="eval").body
+            tree = compile(text.strip(), "", "eval", syntax.PyCF_ONLY_AST)
+        assert isinstance(tree, syntax.Expression)
+        return tree.body
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         raise LabFault(
             f"`{text}` is not an arithmetic expression",
@@ -95,7 +97,7 @@ class _Evaluator:
     def fault(self, what: str, fix: str = "") -> LabFault:
         return LabFault(f"in `{self.text}`: {what}", fix=fix)
 
-    def value(self, node: ast.expr, depth: int = 0) -> Number:
+    def value(self, node: syntax.expr, depth: int = 0) -> Number:
         if depth > MAX_DEPTH:
             raise self.fault("it is nested too deeply")
         result = self._value(node, depth + 1)
@@ -103,26 +105,28 @@ class _Evaluator:
             raise self.fault("its value is too large", "values are at most 2**63")
         return result
 
-    def _value(self, node: ast.expr, depth: int) -> Number:
+    def _value(self, node: syntax.expr, depth: int) -> Number:
         match node:
-            case ast.Constant(value=bool() | int() | float() as number):
+            case syntax.Constant(value=bool() | int() | float() as number):
                 return number
-            case ast.Name(id=name):
+            case syntax.Name(id=name):
                 return self._name(name)
-            case ast.UnaryOp(op=ast.USub(), operand=operand):
+            case syntax.UnaryOp(op=syntax.USub(), operand=operand):
                 return -self.value(operand, depth)
-            case ast.BinOp(left=left, op=op, right=right) if type(op) in _BINARY:
+            case syntax.BinOp(left=left, op=op, right=right) if type(op) in _BINARY:
                 return self._apply(
                     _BINARY[type(op)], self.value(left, depth), self.value(right, depth)
                 )
-            case ast.Compare(left=left, ops=[op], comparators=[right]) if type(op) in _COMPARE:
+            case syntax.Compare(left=left, ops=[op], comparators=[right]) if type(op) in _COMPARE:
                 return _COMPARE[type(op)](self.value(left, depth), self.value(right, depth))
-            case ast.IfExp(test=test, body=body, orelse=orelse):
+            case syntax.IfExp(test=test, body=body, orelse=orelse):
                 return self.value(body if self.value(test, depth) else orelse, depth)
-            case ast.Call(func=ast.Name(id=name), args=args, keywords=[]):
+            case syntax.Call(func=syntax.Name(id=name), args=args, keywords=[]):
                 return self._call(name, args, depth)
+        from ast import unparse  # takes 3 ms to import; the classes of nodes are the interpreter's
+
         raise self.fault(
-            f"`{ast.unparse(node)}` is not allowed",
+            f"`{unparse(node)}` is not allowed",
             "use numbers, dims, + - * / // % **, one comparison, min, max, abs, ceil_div, isqrt",
         )
 
@@ -133,7 +137,7 @@ class _Evaluator:
         fix = f"{did_you_mean(name, self.names)} use one of these names: {known}".lstrip()
         raise self.fault(f"unknown name `{name}`", fix)
 
-    def _call(self, name: str, args: list[ast.expr], depth: int) -> Number:
+    def _call(self, name: str, args: list[syntax.expr], depth: int) -> Number:
         if name not in _FUNCTIONS:
             fix = f"{did_you_mean(name, _FUNCTIONS)} use one of {', '.join(_FUNCTIONS)}".lstrip()
             raise self.fault(f"unknown function `{name}`", fix)

@@ -13,10 +13,10 @@ from __future__ import annotations
 
 import math
 import re
+import textwrap
 from collections.abc import Callable, Mapping
 from dataclasses import field
 from pathlib import Path
-from textwrap import wrap
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
@@ -323,14 +323,14 @@ def _without_separators(text: str) -> str:
 def _form_question(number: int, question: Question, lab: Lab) -> str:
     words = " ".join(question_text(question, lab).split())
     text = f"{number}. {words}{_kind_of_answer(question)}"
-    rows = [f"# {row}" for row in wrap(text, FORM_WIDTH - 2, subsequent_indent="   ")]
+    rows = [f"# {row}" for row in textwrap.wrap(text, FORM_WIDTH - 2, subsequent_indent="   ")]
     for letter, choice in choice_texts(question, lab).items():
         rows += [f"# {row}" for row in _form_choice(letter, " ".join(choice.split()))]
     return "\n".join([*rows, f"{question.name}:", ""])
 
 
 def _form_choice(letter: str, text: str) -> list[str]:
-    return wrap(
+    return textwrap.wrap(
         f"{letter}  {text}", FORM_WIDTH - 2, initial_indent="   ", subsequent_indent="      "
     )
 

@@ -34,20 +34,18 @@ from grader.launch import (
     Trace,
 )
 
-ROW = np.dtype(
-    [
-        ("block", np.int32, 3),
-        ("thread", np.int32, 3),
-        ("line", np.int32),
-        ("access", "U6"),
-        ("space", "U6"),
-        ("variable", "U64"),
-        ("element", "U96"),
-        ("offset", np.int64),
-        ("bytes", np.int32),
-        ("phase", np.int32),
-    ]
-)
+ROW: list[tuple[str, str] | tuple[str, str, int]] = [
+    ("block", "<i4", 3),
+    ("thread", "<i4", 3),
+    ("line", "<i4"),
+    ("access", "<U6"),
+    ("space", "<U6"),
+    ("variable", "<U64"),
+    ("element", "<U96"),
+    ("offset", "<i8"),
+    ("bytes", "<i4"),
+    ("phase", "<i4"),
+]
 """One row of the access table, an access of one thread.
 
 - block, thread: indices, x first

@@ -87,7 +87,7 @@ _COMPRESSED: tuple[tuple[bytes, Callable[[bytes], bytes]], ...] = (
         lambda d: lzma.LZMADecompressor(memlimit=64 << 20).decompress(d, MAX_CONTAINER + 1),
     ),
 )
-_DAMAGE = (OSError, EOFError, ValueError, zlib.error, lzma.LZMAError, zipfile.BadZipFile)
+_DAMAGE = (OSError, EOFError, ValueError, zlib.error)
 
 
 @dataclass(frozen=True)
@@ -141,7 +141,7 @@ def _checked(read: Callable[[bytes, str], Iterator[Part]], data: bytes, name: st
             parts += [part] if cells is None else cells
     except MachineFault as fault:  # of the zip's reader
         raise _refused(name, fault.what) from None
-    except _DAMAGE as error:
+    except (*_DAMAGE, lzma.LZMAError, zipfile.BadZipFile) as error:
         raise _refused(name, f"the archive is damaged: {error}") from None
     return parts
 

@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 import numpy as np
-from numpy.lib import format as npy
 from numpy.typing import NDArray
 
 from grader import dataclass, regex
@@ -61,7 +60,7 @@ DTYPES = ("bool", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64"
           "float16", "float32", "float64", "complex64", "complex128")  # fmt: skip
 """The dtypes that an argument may have."""
 
-_MAGIC = npy.MAGIC_PREFIX
+_MAGIC = b"\x93NUMPY"
 
 
 @dataclass(frozen=True)
@@ -336,7 +335,7 @@ def read_array(path: Path, most: int, where: str = "") -> NDArray[Any]:
         with path.open("rb") as file:
             _check_header(path, file, most, where)
             file.seek(0)
-            array = npy.read_array(file, allow_pickle=False)
+            array = np.lib.format.read_array(file, allow_pickle=False)
     except OSError as error:
         raise LabFault(f"cannot read {path}: {error.strerror}", where=where) from None
     except (ValueError, EOFError, SyntaxError) as error:
@@ -352,6 +351,7 @@ def _check_header(path: Path, file: BinaryIO, most: int, where: str) -> None:
         what = f"{path} is not a .npy file"
         raise LabFault(what, where=where, fix="write one with numpy.save(file, array)")
     file.seek(0)
+    npy = np.lib.format
     read = (
         npy.read_array_header_1_0 if npy.read_magic(file) == (1, 0) else npy.read_array_header_2_0
     )

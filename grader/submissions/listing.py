@@ -39,8 +39,7 @@ _END_OF_DIRECTORY_SIZE = 22
 _LONGEST_COMMENT = 0xFFFF
 _UNIX = 3
 _ENCRYPTED = 1
-_METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
-_DAMAGE = (zipfile.BadZipFile, zlib.error, EOFError, OSError, RuntimeError, NotImplementedError)
+_DAMAGE = (zlib.error, EOFError, OSError, RuntimeError, NotImplementedError)
 
 _SPECIAL_FILES = (
     (stat.S_ISLNK, "a symbolic link"),
@@ -299,7 +298,7 @@ def _archive_problem(
     if info.flag_bits & _ENCRYPTED:
         fix = f"unpack {archive.filename} with its password and name the folder"
         return LabFault("the file is encrypted", where=where, fix=fix)
-    if info.compress_type not in _METHODS:
+    if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
         fix = f"unpack {archive.filename} and name the folder"
         return LabFault(
             "the file is compressed by a method that is not supported", where=where, fix=fix
@@ -313,7 +312,7 @@ def _read_from_archive(
     try:
         with archive.open(info) as file:
             return file.read(limit)
-    except _DAMAGE as error:
+    except (zipfile.BadZipFile, *_DAMAGE) as error:
         fix = "download the zip again"
         raise MachineFault(f"the zip is damaged here: {error}", where=where, fix=fix) from None
 
