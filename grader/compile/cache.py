@@ -64,6 +64,19 @@ def files_below(folder: Path, *suffixes: str) -> list[str]:
 
 def load(folder: Path | None, key: str) -> Any:
     """Return the value stored under `key`; None when there is none, or it is damaged."""
+    body = load_bytes(folder, key)
+    if body is None:
+        return None
+    try:
+        if body.startswith(ZLIB):
+            body = zlib.decompressobj().decompress(body, MAX_BYTES)
+        return json.loads(body)
+    except (ValueError, RecursionError, zlib.error):
+        return None
+
+
+def load_bytes(folder: Path | None, key: str) -> bytes | None:
+    """Return the bytes stored under `key`; None when there are none, or they are damaged."""
     if folder is None:
         return None
     path = folder / f"{key}.json"
@@ -76,12 +89,7 @@ def load(folder: Path | None, key: str) -> Any:
         return None
     with suppress(OSError):  # a cache that cannot be written can still be read
         os.utime(path)
-    try:
-        if body.startswith(ZLIB):
-            body = zlib.decompressobj().decompress(body, MAX_BYTES)
-        return json.loads(body)
-    except (ValueError, RecursionError, zlib.error):
-        return None
+    return body
 
 
 def store(folder: Path | None, key: str, value: Any, max_bytes: int = MAX_BYTES) -> None:
@@ -93,8 +101,13 @@ def store(folder: Path | None, key: str, value: Any, max_bytes: int = MAX_BYTES)
     if folder is None:
         return
     body = json.dumps(value).encode()
-    if len(body) > LONG:
-        body = zlib.compress(body, level=1)
+    store_bytes(folder, key, zlib.compress(body, 1) if len(body) > LONG else body, max_bytes)
+
+
+def store_bytes(folder: Path | None, key: str, body: bytes, max_bytes: int = MAX_BYTES) -> None:
+    """Store bytes as `store` does."""
+    if folder is None:
+        return
     with suppress(OSError):  # no free space or no permission: it is not kept
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         _write(folder, f"{key}.json", _head(key, body) + b"\n" + body)

@@ -174,10 +174,13 @@ def graded_ahead(course: Path, text: str) -> Grade:
     return ahead.with_estimates(grade)
 
 
-def test_nothing_begins_before_the_submission_runs(
+def test_nothing_begins_before_the_submission_is_compiled(
     course: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Threads take turns: what begins earlier delays the start of the submission's launches."""
+    """What counts the work of a submission that was compiled now takes longer than its launches.
+
+    Threads take turns: where no work is to be counted, it begins when the submission runs.
+    """
     monkeypatch.setenv("XDG_CACHE_HOME", str(course / "cache"))  # so that it has to be compiled
     file, (lab, _) = course / "mine.cu", lab_of(course)
     file.write_text(SOLUTION.read_text())
@@ -190,12 +193,15 @@ def test_nothing_begins_before_the_submission_runs(
             events.append("child")
 
     monkeypatch.setattr(call, "start_forked", starts)
-    grade_file(
-        lab, file, RunOptions("sim", threads=1), quiet=True,
-        while_running=lambda submission: events.append("begun"),
-    )  # fmt: skip
-    assert events[:3] == ["child", "child", "begun"], "it is compiled, and runs"
-    assert events.count("begun") == 1
+    for expected in (["child", "compiling", "begun", "child"], ["child", "begun"]):
+        events.clear()
+        grade_file(
+            lab, file, RunOptions("sim", threads=1), quiet=True,
+            while_running=lambda submission: events.append("begun"),
+            while_compiling=lambda: events.append("compiling"),
+        )  # fmt: skip
+        assert events[: len(expected)] == expected
+        assert events.count("begun") == 1
 
 
 @pytest.mark.parametrize("fits", [True, False], ids=["fits", "does not fit"])
