@@ -294,9 +294,10 @@ class Ahead:
     def _work(self) -> None:
         if not self._is_compiled.is_set() and self._is_estimated:
             self._make_inputs()  # no cache knows the work of what is compiled now
-        with suppress(*RESOURCE_ERRORS):
-            import grader.feedback.explanation
-            import grader.reports.text  # noqa: F401
+        if self._launches is None or not self._is_compiled.is_set():
+            with suppress(*RESOURCE_ERRORS):  # else the grade's thread does while this one waits
+                import grader.feedback.explanation
+                import grader.reports.text  # noqa: F401
         self._is_compiled.wait()
         if not self._is_estimated or self._submission is None:
             return
