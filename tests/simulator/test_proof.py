@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from functools import cache
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,14 +12,14 @@ import pytest
 from grader.compile.program import Program
 from grader.launch import Array, Launch, Scalar
 from grader.simulator.core import run as core_run
-from grader.simulator.core.bindings import core
+from grader.simulator.core.bindings import Core, core
 from grader.simulator.core.run import Limits, Machine
 from grader.simulator.decode.module import decode
 from grader.simulator.decode.proof import prove
 from grader.simulator.ptx.parser import parse
 from grader.simulator.simulate import simulate
 from tests.command import ROOT
-from tests.simulator.proof import differences, generated, launches_in, proven
+from tests.simulator.proof import differences, generated, launches_in, proven, whole
 from tests.trusted import compile_here, compiled_here
 
 TEMPLATE = """\
@@ -241,3 +242,44 @@ def test_kernel_has_the_same_trace(name: str) -> None:
     counts, path = Counter[str](), ROOT / name
     assert not [*differences(compiled_here(path), launches_in(path), counts)]
     assert counts["proven"]
+
+
+SHIFTED = """\
+extern "C" __global__ void shifted(float *in, float *out, int *blocks, int n) {{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    float x = in[(i + 1) % n];
+    {order}
+    {store}
+    out[i] = x;
+}}
+"""
+ORDERS = ("", "atomicAdd(blocks, 1);")
+STORES = {"": 0, "in[i] = x;": 1, "if (i == n - 1) in[i] = x;": 1, "if (n < 0) in[i] = x;": 0}
+"""Stores to an array that is not read back, and whether one makes a run void."""
+
+
+@pytest.mark.parametrize("order", ORDERS)
+@pytest.mark.parametrize("store", STORES)
+def test_array_that_is_presumed_to_be_input_has_the_same_findings(
+    order: str, store: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    n, runs = 96, [0]
+    program = compile_here(SHIFTED.format(order=order, store=store).encode(), "shifted.cu")
+    numbers = np.arange(n, dtype=np.float32)
+    arrays = Array("in", (n,), "float32", numbers), Array("out", (n,), "float32", read_back=True)
+    counted = Array("blocks", (1,), "int32", np.zeros(1, np.int32), read_back=True)
+    launch = Launch("shifted", (3, 1, 1), (32, 1, 1), (*arrays, counted, Scalar("n", n, "int32")))
+    attempt = Core.run
+
+    def count(self: Core, terms: Any) -> int:
+        runs[0] += 1
+        return attempt(self, terms)
+
+    monkeypatch.setattr(Core, "run", count)
+    (trace,) = simulate(program, [launch])
+    presumed, runs[0] = runs[0], 0
+    monkeypatch.setattr(Machine, "_is_input", lambda *_: False)
+    (watched,) = simulate(program, [launch])
+    assert whole(trace) == whole(watched)
+    assert any(f.kind == "race" for f in trace.findings) == bool(STORES[store])
+    assert (presumed > runs[0]) == bool(STORES[store])

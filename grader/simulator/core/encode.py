@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from dataclasses import astuple
 
 import numpy as np
@@ -192,6 +193,22 @@ def encode_proof(image: Image, arrays: ImageArrays, proof: Proof) -> ProofArrays
     assumed[list(proof.assumed)] = list(proof.assumed.values())
     rows = insns[: len(own)][kept] if kept.any() else insns[:1]
     return ProofArrays(insns, blocks, rows, reduced, assumed)
+
+
+def texel_bytes(launch: Launch) -> Iterator[int]:
+    """The bytes of the texels whose shadow matters; 4, too, which a granule has at most.
+
+    It does where they may be written, or start without values.
+    """
+    yield 4
+    drawn = {a.array for a in launch.args if isinstance(a, Texture) and a.surface}
+    drawn |= {*range(len(launch.parameters))}
+    for one in launch.args:
+        array = launch.args[one.array] if isinstance(one, Texture) else None
+        if not isinstance(one, Texture) or not isinstance(array, Array):
+            continue
+        if one.array in drawn or array.data is None or array.initialized is not None:
+            yield one.channels * np.dtype(array.dtype).itemsize
 
 
 def texture_table(launch: Launch, pointers: dict[int, int]) -> NDArray[np.void]:

@@ -43,7 +43,7 @@ RESERVED = "%reserved_smem"
 RESERVED_BYTES = 1024
 """Bytes of shared memory that the system reserves in a block; cooperative groups use them."""
 
-UNINITIALIZED, INITIALIZED = 0, 2
+UNINITIALIZED, INPUT, INITIALIZED = range(3)
 
 
 @dataclass
@@ -60,6 +60,7 @@ class Buffer:
         readonly: whether it is constant memory.
         argument: the index of the launch's argument; None for a variable.
         members: of an argument: what the bytes of an element belong to: see `pointed_to`.
+        input: whether a run is presumed to leave it as it is: reads of it need no watch.
         hot, cell: the shadow: see core.h's Buffer.
     """
 
@@ -70,13 +71,14 @@ class Buffer:
     argument: int | None = None
     partly: NDArray[np.bool_] | None = None
     members: NDArray[np.uint8] = field(default_factory=lambda: np.zeros(0, np.uint8))
+    input: bool = False
     hot: NDArray[np.uint32] = field(init=False)
     cell: NDArray[np.uint8] = field(init=False)
 
     def shadow(self, shift: int) -> None:
         """Allocate the shadow for granules of 2^shift bytes."""
         granules = (self.data.nbytes >> shift) + 2
-        state = INITIALIZED if self.initialized else UNINITIALIZED
+        state = (INPUT if self.input else INITIALIZED) if self.initialized else UNINITIALIZED
         self.hot = np.full(granules, state, np.uint32) if state else np.zeros(granules, np.uint32)
         if self.partly is not None:
             self.hot[np.flatnonzero(self.partly) >> shift] = INITIALIZED
@@ -104,7 +106,7 @@ def buffer_table(buffers: Sequence[Buffer]) -> NDArray[np.void]:
     for k, b in enumerate(buffers):
         places = (x.ctypes.data for x in (b.data, b.hot, b.cell))
         members = b.members.ctypes.data, b.members.size
-        rows.append((address_of(k), b.data.nbytes, *places, b.readonly, 0, 0, 0, *members))
+        rows.append((address_of(k), b.data.nbytes, *places, b.readonly, 0, 0, b.input, *members))
     return np.array([*rows, (0,) * 11], BUFFER)
 
 

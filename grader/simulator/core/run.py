@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 from copy import copy
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 from math import prod
 
 import numpy as np
 from numpy.typing import NDArray
 
 from grader import dataclass
-from grader.launch import Array, Launch, Texture
+from grader.launch import Array, Launch
 from grader.simulator.core import bindings as c
-from grader.simulator.core.encode import ProofArrays, encode_image, encode_proof
+from grader.simulator.core.encode import ProofArrays, encode_image, encode_proof, texel_bytes
 from grader.simulator.core.memory import (
     PARAMETER_ROOM,
     Buffer,
@@ -158,22 +158,6 @@ class Results:
         self.printed = np.empty(PRINTED, np.uint8)
 
 
-def texel_bytes(launch: Launch) -> Iterator[int]:
-    """The bytes of the texels whose shadow matters; 4, too, which a granule has at most.
-
-    It does where they may be written, or start without values.
-    """
-    yield 4
-    drawn = {a.array for a in launch.args if isinstance(a, Texture) and a.surface}
-    drawn |= {*range(len(launch.parameters))}
-    for one in launch.args:
-        array = launch.args[one.array] if isinstance(one, Texture) else None
-        if not isinstance(one, Texture) or not isinstance(array, Array):
-            continue
-        if one.array in drawn or array.data is None or array.initialized is not None:
-            yield one.channels * np.dtype(array.dtype).itemsize
-
-
 class Machine:
     """A module and one of its kernels, decoded once for any number of launches."""
 
@@ -182,6 +166,7 @@ class Machine:
         self.fetches = any(op.startswith(("tex.", "tld4.")) for op in image.ops)
         self.arrays = encode_image(image, self.core)
         self.module, self.loader = module, Loader(module, image, self.shift(SHARED))
+        self.written: set[int | None] | None = None  # by runs: the arguments
 
     def with_code(self, insns: NDArray[np.void], blocks: NDArray[np.void]) -> Machine:
         """The same kernel with other instructions and basic blocks, as many as it has."""
@@ -223,8 +208,7 @@ class Machine:
             left = limits.seconds - (time.thread_time() - begun)
             limits = replace(limits, seconds=max(left, limits.seconds / 2))
             raw = self._attempt(launch, limits, count, memory, ordered=in_order, leaps=True)
-        if raw is None:
-            raw = self._attempt(launch, limits, count, memory, ordered=True)
+        raw = raw or self._attempt(launch, limits, count, memory, ordered=True)
         assert raw is not None
         return raw
 
@@ -271,6 +255,7 @@ class Machine:
         buffers = [b.copy() for b in loaded.buffers] if memory else loaded.buffers
         shift = self.shift(GLOBAL, launch)
         for b in buffers:
+            b.input = self._is_input(launch, b)
             b.shadow(shift)
         ops, blocks = len(self.image.ops), len(self.arrays.blocks)
         results = Results(ops + 1 if count else 0, blocks, limits.trace)
@@ -278,7 +263,7 @@ class Machine:
         n = c.CLaunch.from_buffer_copy(self.image_terms)
         _set_terms(n, launch, limits)
         _set_memory(n, loaded, table)
-        _set_results(n, results)
+        _set_results(n, results, measures=limits.measures is not None)
         n.global_shift, n.ordered, n.leaps = shift, ordered, leaps
         n.insn, n.block = self.arrays.insns.ctypes.data, self.arrays.blocks.ctypes.data
         if proof is not None:
@@ -287,8 +272,12 @@ class Machine:
         given = (limits.stale, ops), (limits.limited, ops), (limits.lone, blocks)
         marks = [_marks(*one) for one in given]
         n.stale, n.limited, n.lone = (m.ctypes.data if m.size else None for m in marks)
-        n.work = results.work.ctypes.data if count and limits.measures is not None else None
         status = self.core.run(n)
+        written = {b.argument for b, row in zip(buffers, table, strict=False) if row["written"]}
+        self.written = written.union(self.written or ())
+        if any(b.input and b.argument in written for b in buffers):
+            again = partial(self._attempt, ordered=ordered, leaps=leaps, proof=proof)
+            return again(launch, limits, count, memory)
         if status in (c.AGAIN, c.NOT_PROVEN) or (proof is not None and status != c.ENDED):
             return None
         if status == c.NO_MEMORY:
@@ -311,6 +300,16 @@ class Machine:
             results.work if n.work else None,
             n.observed,
         )
+
+    def _is_input(self, launch: Launch, b: Buffer) -> bool:
+        """Whether a run is presumed to leave an array as it is; one that does not is void.
+
+        Those are arrays that are not read back, or that no run before has written to.
+        """
+        array = None if b.argument is None else launch.args[b.argument]
+        if not isinstance(array, Array) or not b.initialized or b.partly is not None:
+            return False
+        return not array.read_back if self.written is None else b.argument not in self.written
 
     @cached_property
     def image_terms(self) -> c.CLaunch:
@@ -385,11 +384,12 @@ def _set_proof(n: c.CLaunch, proof: ProofArrays) -> None:
     n.assumed, n.representatives = proof.assumed.ctypes.data, REPRESENTATIVES
 
 
-def _set_results(n: c.CLaunch, results: Results) -> None:
+def _set_results(n: c.CLaunch, results: Results, *, measures: bool) -> None:
     """Set where the results are written; the caller keeps them alive."""
     n.reports, n.printed = results.reports.ctypes.data, results.printed.ctypes.data
     n.visits, n.visit_lanes = (row.ctypes.data for row in results.visits)
     n.counter = results.counters.ctypes.data if results.counters.size else None
+    n.work = results.work.ctypes.data if results.counters.size and measures else None
     n.trace = results.accesses.ctypes.data if results.accesses.size else None
 
 

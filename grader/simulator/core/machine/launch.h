@@ -148,7 +148,7 @@ typedef struct {
   u32 *hot;                           /* state of each granule, HOT_... */
   Cell *cell;                         /* shadow of each granule */
   u32 readonly, dead;                 /* constant memory; 0, or after the instruction that freed it */
-  u32 written, input;                 /* a thread wrote to it; see proof.h */
+  u32 written, input;                 /* a thread wrote to it; it has values that no thread changes: see write_voids */
   const u8 *members;                  /* of an argument: which of its `item` bytes belong to members, OF_MEMBER, or that it
                                          is a number, OF_NUMBER; item 0: none */
   u64 item;

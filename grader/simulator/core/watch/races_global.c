@@ -176,7 +176,7 @@ static void same_instruction(Warp *w, const Insn *i, u32 lane, Buffer *b, u32 of
 void check_global_write(Warp *w, const Insn *i, Buffer *b, const u32 *offset, u32 bytes) {
   void (*const steps[3])(Warp *, const Insn *, u32, Buffer *, u32, u32) = {check_write, mark_written,
                                                                           same_instruction};
-  b->written = 1;
+  if (write_voids(w->worker, b)) return;
   for (int step = 0; step < 3; step++)
     for (u32 left = w->mask; left; left &= left - 1) {
       u32 l = (u32)__builtin_ctz(left);

@@ -468,6 +468,7 @@ static void check_elements(Warp *w, const Insn *i, Buffer *b, const u32 *offset,
 }
 
 static bool has_races(const Region *r) { return r->space == SHARED || r->space == GLOBAL; }
+static bool voids(const Warp *w, const Region *r) { return r->space == GLOBAL && write_voids(w->worker, r->buffer); }
 
 static void read(Warp *w, const Insn *i, const Region *r, const u32 *offset, u32 bytes) {
   if (!has_races(r)) return;
@@ -476,13 +477,13 @@ static void read(Warp *w, const Insn *i, const Region *r, const u32 *offset, u32
 }
 
 static void write(Warp *w, const Insn *i, const Region *r, const u32 *offset, u32 bytes) {
-  if (!has_races(r)) return;
+  if (!has_races(r) || voids(w, r)) return;
   if (is_strong(w, i, r)) check_elements(w, i, r->buffer, offset, bytes, STORES);
   else check(w, i, r->buffer, offset, bytes, WRITES);
 }
 
 static void update(Warp *w, const Insn *i, const Region *r, const u32 *offset, u32 bytes) {
-  if (!has_races(r)) return;
+  if (!has_races(r) || voids(w, r)) return;
   u32 failing = failing_lanes(w, i, r, offset), ticket = draws_ticket(i) ? TICKET : 0;
   for (u32 m = w->mask; m && !w->worker->no_memory; m &= m - 1) {
     if (!failing && !(m = take_updates(w, i, r->buffer, offset, bytes, m))) return;
@@ -509,7 +510,7 @@ static void write_copy(Warp *w, const Insn *i, const u32 *offset) {
 
 static void copy_out(Warp *w, const Insn *i, const u32 *from, const Region *r, const u32 *offset) {
   check(w, i, NULL, from, i->size, READS);
-  if (r->space == GLOBAL) check(w, i, r->buffer, offset, i->size, WRITES);
+  if (r->space == GLOBAL && !voids(w, r)) check(w, i, r->buffer, offset, i->size, WRITES);
 }
 
 /* An arrival at an mbarrier releases, a wait that succeeds acquires: what the completed phases' arrivals

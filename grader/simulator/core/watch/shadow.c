@@ -30,6 +30,14 @@ static void discard(Cta *c) {
   free(s);
 }
 
+bool write_voids(Worker *k, Buffer *b) {
+  b->written = 1;
+  if (!b->input) return false;
+  k->stop = true;
+  __atomic_store_n(&k->team->again, true, __ATOMIC_RELAXED);
+  return true;
+}
+
 void log_uninit(Cta *c, u32 granule, u32 thread, u32 pc) {
   Shadow *s = shadow_of(c);
   if (s->npending + 3 > s->room) {

@@ -25,4 +25,8 @@ static inline u32 stamp_thread(u32 stamp) { return stamp & (MAX_BLOCK_THREADS - 
  * phase, the race between the two explains the read, and the report is retracted. */
 void log_uninit(Cta *c, u32 granule, u32 thread, u32 pc);
 
+/* Notes that a buffer is written to. True where it was presumed to be input: reads of it are not noted, and the launch is
+ * void. The caller repeats it with the buffer as any other. */
+bool write_voids(Worker *k, Buffer *b);
+
 #endif

@@ -26,6 +26,7 @@ bool open_heap(Launch *n) {
 void close_heap(Launch *n, Buffer *given) {
   if (n->buffer == given) return;
   for (u32 k = n->allocations; k < n->buffers; k++) free(n->buffer[k].data);
+  for (u32 k = 0; k < n->allocations; k++) given[k].written = n->buffer[k].written;
   free(n->buffer);
   n->buffer = given;
   n->buffers = n->allocations;
