@@ -157,6 +157,7 @@ bool load_indexed_rows(Warp *w, const Insn *i) {
 INLINE bool know(Warp *w, const Insn *i, u32 lanes, KnownRows *known) {
   Rows r;
   if (!find_rows(w, i, lanes, &known->region, &r)) return false;
+  if (known->region.buffer && w->launch->heap_limit) return false; /* malloc moves the table of buffers */
   known->lanes = lanes;
   known->step = r.step;
   known->most = known->region.size - (r.step ? 4 * lanes : 4);
@@ -189,7 +190,7 @@ INLINE bool known_offsets(const KnownRows *known, const Insn *i, u32 lanes, Rows
 INLINE bool load_known(Warp *w, const Insn *i, u32 lanes, const KnownRows *known) {
   const Region *g = &known->region;
   Rows r;
-  if ((g->buffer && g->buffer->dead) || !known_offsets(known, i, lanes, &r)) return false;
+  if (!known_offsets(known, i, lanes, &r)) return false;
   if (is_watched(w, i, g->space)) announce_read_rows(w, i, g, &r);
   take_rows(DST(u32, i->d), g->data, lanes, &r);
   return true;
