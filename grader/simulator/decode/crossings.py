@@ -17,6 +17,7 @@ from grader.compile.program import Subscript
 from grader.simulator.decode.blocks import COMPUTES
 from grader.simulator.decode.dataflow import (
     LocalAccesses,
+    Uses,
     copies_value,
     has_local,
     maybe_undefined,
@@ -244,6 +245,7 @@ class Use:
         loads: by function, the loads from shared or global memory whose values have shadows.
         crossed: parameters and results that may be undefined.
         undefined: by function, what `undefined_in` has found.
+        parameters: what `used_arguments` has found of callees.
     """
 
     has_locals: bool
@@ -255,6 +257,7 @@ class Use:
     loads: Mapping[str, Loads]
     crossed: frozenset[Crossing] = frozenset()
     undefined: dict[str, frozenset[str]] = field(default_factory=dict)
+    parameters: Uses = field(default_factory=dict)
 
     def undefined_in(self, f: Function) -> frozenset[str]:
         """The registers of a function that a path from its entry reads before any write."""

@@ -188,6 +188,9 @@ Piece = tuple[str, int, int]
 """A part of a variable that one register holds: the variable's name, or the register with its
 address; the offset in bytes; the size in bytes."""
 
+Uses = dict[tuple[str, int], set[Piece]]
+"""The parts of its parameters that a function uses, by its name and the depth of calls."""
+
 _MAX_DEPTH = 8
 """Calls within calls that are followed."""
 _COPIES = ("mov", "cvt", "and", "cvta")
@@ -203,13 +206,19 @@ def pieces(i: Instruction) -> Iterator[tuple[str, Piece]]:
         yield name, (base, at + k * size, size)
 
 
-def used_arguments(f: Function, functions: Mapping[str, Function]) -> frozenset[Piece]:
-    """The parts of the `.param` variables of `f` that its callees always use."""
+def used_arguments(
+    f: Function, functions: Mapping[str, Function], known: Uses | None = None
+) -> frozenset[Piece]:
+    """The parts of the `.param` variables of `f` that its callees always use.
+
+    `known` is what was found of callees before; more is added.
+    """
+    known = {} if known is None else known
     return frozenset(
         piece
         for i in f.body
         if (call := _call(i, functions)) is not None
-        for piece in _always_used(call[0], call[1], functions, _MAX_DEPTH)
+        for piece in _always_used(call[0], call[1], functions, _MAX_DEPTH, known)
     )
 
 
@@ -224,13 +233,15 @@ def _call(i: Instruction, functions: Mapping[str, Function]) -> tuple[Function, 
 
 
 def _always_used(
-    callee: Function, given: list[str], functions: Mapping[str, Function], depth: int
+    callee: Function, given: list[str], functions: Mapping[str, Function], depth: int, known: Uses
 ) -> list[Piece]:
     """The parts of the arguments that the callee always uses."""
     if depth == 0 or not callee.has_body or len(given) != len(callee.parameters):
         return []
     names = {p.name: name for name, p in zip(given, callee.parameters, strict=True)}
-    return [(names[p], at, size) for p, at, size in _ParameterUses(callee).used(functions, depth)]
+    if (callee.name, depth) not in known:
+        known[callee.name, depth] = _ParameterUses(callee).used(functions, depth, known)
+    return [(names[p], at, size) for p, at, size in known[callee.name, depth]]
 
 
 class _ParameterUses:
@@ -247,7 +258,7 @@ class _ParameterUses:
         self.in_registers: dict[str, Piece] = {}
         self.in_memory: dict[Piece, Piece] = {}
 
-    def used(self, functions: Mapping[str, Function], depth: int) -> set[Piece]:
+    def used(self, functions: Mapping[str, Function], depth: int, known: Uses) -> set[Piece]:
         """The parts of the parameters that the function uses."""
         used: set[Piece] = set()
         for i in self.f.body:
@@ -255,7 +266,7 @@ class _ParameterUses:
                 break
             read = {self.in_registers[name] for name in sources(i) if name in self.in_registers}
             if (call := _call(i, functions)) is not None:
-                inner = _always_used(call[0], call[1], functions, depth - 1)
+                inner = _always_used(call[0], call[1], functions, depth - 1, known)
                 used |= {self.in_memory[piece] for piece in inner if piece in self.in_memory}
                 self.forget()
             elif i.op.startswith("st."):

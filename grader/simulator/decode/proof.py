@@ -144,13 +144,13 @@ class _Analysis:
 
     def propagate(self) -> None:
         """Raise levels and origins until nothing changes."""
+        at = self.registers
+        code = [(i, parts, [n for n in targets(i) if n in at]) for _, i, parts in self.code]
+        code = [one for one in code if one[2]]
         changed = True
         while changed:
             changed = False
-            for _, i, parts in self.code:
-                names = [n for n in targets(i) if n in self.registers]
-                if not names:
-                    continue
+            for i, parts, names in code:
                 level, origin = self.result(i, parts)
                 for n in names:
                     if level > self.level[n] or origin & ~self.origin[n]:

@@ -95,7 +95,7 @@ def make_shadows(
     handed, own = use.handed(f, functions), f.name in use.numbered or (local and local.accesses)
     if not (undefined or own or use.follows or handed or use.subscripts):
         return None
-    more = used_arguments(f, functions), local, handed, variables
+    more = used_arguments(f, functions, use.parameters), local, handed, variables
     return Shadows(f, undefined, o, shadowed, *more, use)
 
 
