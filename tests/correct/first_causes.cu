@@ -1783,3 +1783,112 @@ extern "C" __global__ void chosen_by_a_value(const float *x, int *h) {
   __syncthreads();
   if (t < 3) atomicAdd(&h[t], n[t]);
 }
+
+// A buffer that no thread writes is the cause, not a missing barrier around the one that all write.
+// kernel always_the_first_buffer grid 1 block 64
+// hints Write `s` before this line
+// in x int32 = np.arange(256)
+// inout y int32 = np.zeros(64) -> _
+extern "C" __global__ void always_the_first_buffer(const int *x, int *y) {
+  __shared__ int s[2][64];
+  int t = threadIdx.x, sum = 0, next = x[t];
+  for (int k = 0; k < 4; k++) {
+    s[0][t] = next;  // <- race
+    if (k < 3) next = x[(k + 1) * 64 + t];
+    __syncthreads();
+    sum += s[k & 1][t ^ 63];  // <- uninitialized-read
+  }
+  y[t] = sum;
+}
+
+// kernel buffers_in_turn grid 1 block 64
+// in x int32 = np.arange(256)
+// out y int32 = x.reshape(4, 64).sum(0)[::-1]
+extern "C" __global__ void buffers_in_turn(const int *x, int *y) {
+  __shared__ int s[2][64];
+  int t = threadIdx.x, sum = 0, next = x[t];
+  for (int k = 0; k < 4; k++) {
+    s[k & 1][t] = next;
+    if (k < 3) next = x[(k + 1) * 64 + t];
+    __syncthreads();
+    sum += s[k & 1][t ^ 63];
+  }
+  y[t] = sum;
+}
+
+// Without a barrier threads read what others have not written yet: the barrier comes first.
+// kernel one_buffer_without_a_barrier grid 1 block 64
+// hints Put __syncthreads()
+// in x int32 = np.arange(64)
+// inout y int32 = np.zeros(64) -> _
+extern "C" __global__ void one_buffer_without_a_barrier(const int *x, int *y) {
+  __shared__ int s[64];
+  int t = threadIdx.x;
+  s[t] = x[t];
+  y[t] = s[t ^ 63];  // <- race
+}
+
+// The index that leaves the array is the cause of the race in its statement.
+// kernel maximum_of_one_thread_more grid 1 block 128
+// hints Compare the index with the size before this line.
+// in x float32 = np.arange(128)
+// inout y float32 = np.zeros(1) -> _
+extern "C" __global__ void maximum_of_one_thread_more(const float *x, float *y) {
+  __shared__ float s[128];
+  int t = threadIdx.x;
+  s[t] = x[t];
+  __syncthreads();
+  for (int k = 64; k >= 1; k /= 2) {  // <- race
+    if (t <= k) s[t] = fmaxf(s[t], s[t + k]);  // <- invalid-access
+    __syncthreads();
+  }
+  if (t == 0) *y = s[0];
+}
+
+// kernel parts_of_one_element_more grid 1 block 8
+// hints Compare the index with the size before this line.
+// in x int32 = np.arange(64)
+// inout y int32 = np.zeros(64) -> _
+__device__ void copy_part(const int *x, int n, int *y) {  // <- race
+  for (int k = 0; k < n; k++) y[k] = x[k] + n;  // <- invalid-access
+}
+extern "C" __global__ void parts_of_one_element_more(const int *x, int *y) {
+  int first = threadIdx.x * 8, n = 9 - threadIdx.x % 2;
+  copy_part(x + first % 56, n + (threadIdx.x == 7), y + first);
+}
+
+// An mbarrier that copies use, and that counts a thread less than arrive.
+// kernel copies_counted_by_one_less grid 1 block 128
+// hints Initialize it with the number of threads that arrive in each phase: 128
+// in x float32 = np.arange(256)
+// inout y float32 = np.zeros(256) -> _
+extern "C" __global__ void copies_counted_by_one_less(const float *x, float *y) {
+  __shared__ cuda::barrier<cuda::thread_scope_block> bar;
+  __shared__ float s[128];
+  int t = threadIdx.x;
+  if (t == 0) init(&bar, blockDim.x - 1);  // <- barrier-divergence
+  __syncthreads();
+  for (int k = 0; k < 2; k++) {
+    cuda::memcpy_async(&s[t], &x[k * 128 + t], sizeof(float), bar);  // <- race
+    bar.arrive_and_wait();  // <- timeout
+    y[k * 128 + t] = s[127 - t];
+    bar.arrive_and_wait();
+  }
+}
+
+// kernel copies_counted grid 1 block 128
+// in x float32 = np.arange(256)
+// out y float32 = x.reshape(2, 128)[:, ::-1].ravel()
+extern "C" __global__ void copies_counted(const float *x, float *y) {
+  __shared__ cuda::barrier<cuda::thread_scope_block> bar;
+  __shared__ float s[128];
+  int t = threadIdx.x;
+  if (t == 0) init(&bar, blockDim.x);
+  __syncthreads();
+  for (int k = 0; k < 2; k++) {
+    cuda::memcpy_async(&s[t], &x[k * 128 + t], sizeof(float), bar);
+    bar.arrive_and_wait();
+    y[k * 128 + t] = s[127 - t];
+    bar.arrive_and_wait();
+  }
+}

@@ -36,8 +36,7 @@ from grader.simulator.diagnose.races import (
     STORE,
     ProgramOrder,
     Report,
-    is_met_outside,
-    is_read_back,
+    leads_astray,
 )
 from grader.simulator.ptx.model import Instruction, plain_name
 
@@ -86,6 +85,10 @@ class Flow:
             if (callee := self._callee(i)) is not None:
                 out[callee].append(pc)
         return out
+
+    def lines_of(self, pc: int) -> set[int]:
+        """The lines of an instruction and of the calls of its function."""
+        return {self.image.locations[at].line for at in (pc, *self.calls_of[self.image.owner[pc]])}
 
     def _callee(self, i: Instruction) -> int | None:
         named = (self.number.get(x) for x in i.operands[:2]) if i.op.startswith("call") else ()
@@ -314,8 +317,7 @@ class Consequences:
         for k, other in enumerate(reports):
             follows = (
                 _ends(r, other, text)
-                or is_met_outside(r, other)
-                or is_read_back(r, other)
+                or leads_astray(r, other, self.flow.lines_of)
                 or is_copied_over(r, other)
                 or _skips_grid_barrier(r, other)
                 or is_awaited_in_vain(other, r)

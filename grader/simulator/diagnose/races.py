@@ -8,7 +8,7 @@ calls: into the callee, and from its returns to every caller.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import cached_property
 
@@ -254,16 +254,51 @@ class ProgramOrder:
         return "WAR" if before else "RAW"
 
 
-def is_read_back(stray: Report, read: Report) -> bool:
+def leads_astray(r: Report, other: Report, lines_of: Callable[[int], set[int]]) -> bool:
+    """Whether a report follows from an access outside an array, or from a read of what is unset.
+
+    Args:
+        r: the report of such an access or read.
+        other: the other report.
+        lines_of: the lines of an access, and of the calls that lead there.
+    """
+    if r.kind == c.UNINIT:
+        return _is_never_written(r, other)
+    if r.kind != c.INVALID or not r.target.name:
+        return False
+    return _is_met_outside(r, other, lines_of) or _is_read_back(r, other)
+
+
+def _is_read_back(stray: Report, read: Report) -> bool:
     """Whether an access outside a variable reads what another one stored there."""
-    if not (stray.kind == read.kind == c.INVALID and stray.has(STORE)) or read.has(STORE):
+    if read.kind != c.INVALID or not stray.has(STORE) or read.has(STORE):
         return False
     a, b = stray.target, read.target
-    return bool(a.name) and (a.space, a.name, a.offset) == (b.space, b.name, b.offset)
+    return (a.space, a.name, a.offset) == (b.space, b.name, b.offset)
 
 
-def is_met_outside(stray: Report, race: Report) -> bool:
-    """Whether an access of a race leaves its array elsewhere: there it meets others' elements."""
-    if stray.kind != c.INVALID or race.kind != c.RACE:
+def _is_met_outside(stray: Report, race: Report, lines_of: Callable[[int], set[int]]) -> bool:
+    """Whether an access of a race is one that leaves its array elsewhere, by a wrong index.
+
+    It meets others' elements there. So do stores of several threads to one element, and accesses of
+    one statement.
+    """
+    if race.kind != c.RACE or stray.target.name != race.target.name:
         return False
-    return stray.target.name == race.target.name and stray.pc in (race.pc, race.pc2)
+    both = race.has(STORE) and race.has(OTHER_STORE) and stray.has(STORE)
+    if both or stray.pc in (race.pc, race.pc2):
+        return True
+    statements = lines_of(stray.pc) & lines_of(race.pc) & lines_of(race.pc2)
+    return bool(statements - {0})
+
+
+def _is_never_written(read: Report, race: Report) -> bool:
+    """Whether a race is for an array of which its reader reads elements that no thread writes.
+
+    Reads that a race explains are not counted: a barrier gives those elements their values.
+    """
+    if race.kind != c.RACE or not read.count or read.target.space != "shared":
+        return False
+    ends = ((race.line, STORE), (race.line2, OTHER_STORE))
+    reads = {line for line, stores in ends if not race.has(stores)}
+    return read.target.name == race.target.name and read.line in reads

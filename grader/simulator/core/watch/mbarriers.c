@@ -112,6 +112,9 @@ static void note_moment(Warp *w, const Insn *i, u32 l, Arrivals *m) {
 static void add_member(Warp *w, const Insn *i, u32 l, u32 offset, Barrier *p) {
   Objects *all = objects_of(w->cta);
   if (i->e > MBARRIER_ARRIVE_EXPECT || i->e == MBARRIER_EXPECT || p->state != VALID) return;
+  bool counted = i->e == MBARRIER_ARRIVE && i->flag & MBARRIER_COUNTED;
+  u32 count = counted ? SRC(u32, i->c)[l] & MBARRIER_MOST : 1;
+  if (!count) return; /* cp.async.mbarrier.arrive leaves the number of arrivals as it is, without .noinc */
   if (!p->members && all->used < MOST_MEMBERS) {
     all->members[all->used] = (Arrivals){.offset = offset};
     p->members = ++all->used;
@@ -123,9 +126,8 @@ static void add_member(Warp *w, const Insn *i, u32 l, u32 offset, Barrier *p) {
     memset(m->lanes, 0xFF, sizeof m->lanes);
     m->arrivals = 0;
   }
-  bool counted = i->e == MBARRIER_ARRIVE && i->flag & MBARRIER_COUNTED;
   if (i->e != MBARRIER_DROP) note_moment(w, i, l, m);
-  if (!(*lanes >> l & 1)) m->arrivals += counted ? SRC(u32, i->c)[l] & MBARRIER_MOST : 1;
+  if (!(*lanes >> l & 1)) m->arrivals += count;
   *lanes |= 1u << l;
 }
 
