@@ -286,8 +286,10 @@ class EarlySignals:
     def _early(self, pair: Pair) -> Iterator[Early]:
         """The signals that precede an access of a race in a block of statements, with no wait."""
         branches, lines = self.code.branches, self.code.line_of
-        for access in pair:
+        for access, before in (pair, pair[::-1]):
             for signal in filterfalse(self._repeats, self.signals):
+                if self.code.order.in_one_block(before, signal):
+                    continue  # it signals that
                 parting = self.code.calls.parting(signal, access)
                 line, at = (x.line for x in parting) if parting else (lines[signal], lines[access])
                 own, other = branches.statement(line, at), branches.statement(at, line)

@@ -34,6 +34,7 @@ from grader.simulator.diagnose.races import (
     SAME_INSTRUCTION,
     STALE_CACHE,
     UNWAITED,
+    WITHIN_WARP,
 )
 from grader.simulator.edited_code import (
     access_rows,
@@ -84,16 +85,23 @@ class OrderTrials:
             return found
         signals = EarlySignals(self.machine, self.code, *self.waits_and_signals(pairs), self.run)
         early = signals.missing(pairs)
-        found = {**self._fences(pairs - early.keys()), **early}
+        found = {**self._fences(pairs - early.keys(), _within_warps(raw)), **early}
         return (self._plain(raw) if found.keys() < pairs else {}) or found
 
-    def _fences(self, pairs: set[Pair]) -> dict[Pair, Missing]:
-        """The races that end where waits acquire, or signals release."""
+    def _fences(self, pairs: set[Pair], within: set[Pair]) -> dict[Pair, Missing]:
+        """The races that end where waits acquire, or signals release.
+
+        Args:
+            pairs: the races.
+            within: those within a warp, whose lanes need no more than a barrier if none waits.
+        """
         waits, signals = self.waits_and_signals(pairs)
         deciding = [pc for pc in waits if self._decides(pc)]
         found = self._unordered(pairs, deciding, signals)
         kept = [] if found else [*filter(self._is_kept, waits)]
-        return found if found or kept == deciding else self._unordered(pairs, kept, signals)
+        if found or kept == deciding:
+            return found
+        return self._unordered(pairs - within, kept, signals)
 
     def _narrow(self, raw: Raw) -> dict[Pair, Missing]:
         """The races that end where accesses and fences of a block's scope have the device's."""
@@ -360,3 +368,9 @@ def _races(raw: Raw, flags: int = 0) -> set[Pair]:
     races = raw.reports[raw.reports["kind"] == c.RACE]
     rows = races[races["flags"] & _OTHER == flags]
     return {(int(r["pc"]), int(r["pc2"])) for r in rows}
+
+
+def _within_warps(raw: Raw) -> set[Pair]:
+    """The races of a run within a warp alone."""
+    races = raw.reports[raw.reports["kind"] == c.RACE]
+    return _races(replace(raw, reports=races[races["flags"] & WITHIN_WARP != 0]))

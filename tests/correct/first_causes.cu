@@ -1892,3 +1892,130 @@ extern "C" __global__ void copies_counted(const float *x, float *y) {
     bar.arrive_and_wait();
   }
 }
+
+// A flag behind the value that it announces, of which the fence is missing; the thread then reads others' values.
+// kernel sums_of_the_blocks_before grid 4 block 32
+// hints Call __threadfence() before line f<.
+// inout flag int32 = np.zeros(4) -> _
+// inout sum int32 = np.zeros(4) -> _
+// inout y int32 = np.zeros(4) -> _
+extern "C" __global__ void sums_of_the_blocks_before(volatile int *flag, volatile int *sum, int *y) {
+  if (threadIdx.x) return;
+  int b = blockIdx.x, before = 0;
+  sum[b] = b + 1;
+  flag[b] = 1;  // <f
+  for (int p = b - 1; p >= 0; p--) {
+    while (flag[p] == 0) {}
+    __threadfence();
+    before += sum[p];  // <- race
+  }
+  y[b] = before;
+}
+
+// Volatile reads of a warp's own data are no waits.
+// kernel row_ends_of_a_warp grid 1 block 64
+// hints Put __syncwarp() between line a< and line b<.
+// in ends int32 = 8 * np.arange(9)
+// in v float32 = np.arange(64)
+// inout y float32 = np.zeros(8) -> _
+extern "C" __global__ void row_ends_of_a_warp(const int *ends, const float *v, float *y) {
+  __shared__ volatile float sums[64 + 16];
+  __shared__ volatile int own[2][2];
+  int t = threadIdx.x, lane = t & 31, w = t / 32;
+  for (int row = w; row < 8; row += 2) {
+    if (lane < 2) own[w][lane] = ends[row + lane];  // <a
+    int first = own[w][0], end = own[w][1];  // <b <- race
+    float sum = 0;
+    for (int j = first + lane; j < end; j += 32) sum += v[j];
+    sums[t] = sum;
+    __syncwarp();
+    for (int o = 16; o; o >>= 1) { if (lane < o) sums[t] = sum = sum + sums[t + o]; __syncwarp(); }
+    if (lane == 0) y[row] = sums[t];
+  }
+}
+
+// kernel lock_tested_once grid 4 block 32
+// hints Line l< goes on whatever atomicCAS returns
+// inout lock int32 = np.zeros(1) -> _
+// inout sum int32 = np.zeros(1) -> _
+extern "C" __global__ void lock_tested_once(int *lock, int *sum) {
+  if (threadIdx.x) return;
+  if (atomicCAS(lock, 0, 1) != 0) ;  // <l
+  __threadfence();
+  *sum = *sum + 1;  // <- race
+  __threadfence();
+  atomicExch(lock, 0);
+}
+
+// kernel another_lock_freed grid 1 block 128
+// hints takes `lock[b]`, and line f< frees `lock[t%8]`. Free the lock that was taken.
+// in key int32 = rng.integers(0, 99, 128)
+// inout head int32 = np.full(8, -1) -> _
+// inout next int32 = np.zeros(128) -> _
+// inout lock int32 = np.zeros(8) -> _
+extern "C" __global__ void another_lock_freed(const int *key, int *head, int *next, int *lock) {
+  int t = threadIdx.x, b = key[t] % 8;
+  for (int w = 0; w < 32; w++) {
+    if (w == t % 32) {
+      while (atomicExch(&lock[b], 1)) ;  // <- timeout
+      __threadfence();
+      next[t] = head[b];  // <- race
+      head[b] = t;
+      __threadfence();
+      atomicExch(&lock[t % 8], 0);  // <f
+    }
+  }
+}
+
+// kernel own_lock_freed grid 1 block 128
+// in key int32 = rng.integers(0, 99, 128)
+// inout head int32 = np.full(8, -1) -> _
+// inout next int32 = np.zeros(128) -> _
+// inout lock int32 = np.zeros(8) -> _
+extern "C" __global__ void own_lock_freed(const int *key, int *head, int *next, int *lock) {
+  int t = threadIdx.x, b = key[t] % 8;
+  for (int w = 0; w < 32; w++) {
+    if (w == t % 32) {
+      while (atomicExch(&lock[b], 1)) ;
+      __threadfence();
+      next[t] = head[b];
+      head[b] = t;
+      __threadfence();
+      atomicExch(&lock[b], 0);
+    }
+  }
+}
+
+// kernel linked_where_it_was_a_root grid 2 block 32
+// hints Use one atomicCAS in line c< that expects the value tested
+// in edges int32 = (np.arange(128) * 7) % 41
+// inout parent int32 = np.arange(41) -> _
+__device__ int root_of(int *parent, int x) { volatile int *p = parent; while (p[x] != x) x = p[x]; return x; }  // <- race
+extern "C" __global__ void linked_where_it_was_a_root(const int *edges, int *parent) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x, a = edges[2 * i], b = edges[2 * i + 1];
+  while (true) {
+    a = root_of(parent, a);
+    b = root_of(parent, b);
+    if (a == b) break;
+    if (a < b) { int t = a; a = b; b = t; }
+    if (parent[a] == a) { parent[a] = b; break; }  // <c
+  }
+}
+
+// A value that is set behind updates needs a barrier, not an atomic.
+// kernel total_cleared_by_all grid 1 block 64
+// hints put __syncthreads() between
+// in x int32 = np.arange(64)
+// inout y int32 = np.zeros(64) -> _
+extern "C" __global__ void total_cleared_by_all(const int *x, int *y) {
+  __shared__ int s[64];
+  int t = threadIdx.x;
+  s[t] = x[t];
+  for (int d = 32; d > 0; d >>= 1) {
+    __syncthreads();
+    if (t >= 64 - d) s[t] += s[t - d];  // <- race
+  }
+  s[63] = 0;
+  __syncthreads();
+  y[t] = s[t];
+}

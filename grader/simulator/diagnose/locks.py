@@ -37,13 +37,15 @@ class Lock:
         line: its line.
         name: the expression of its address.
         repeats: whether what it returns decides whether it is repeated.
-        tested: whether what it returns decides anything.
+        decided: the blocks, each with its function, that what it returns decides about.
+        place: the expression of what is swapped, without blanks.
     """
 
     line: int
     name: str
     repeats: bool
-    tested: bool
+    decided: frozenset[tuple[int, int]]
+    place: str
 
 
 class Locks:
@@ -60,12 +62,18 @@ class Locks:
         """
         own = [lock for lock in self._taken() if lock.line <= min(r.line, r.line2)]
         for lock in own:
-            if not lock.tested and lock.name and self._freed(lock):
+            if lock.name and self._is_passed(lock, r) and self._freed(lock):
+                what = "goes on whatever" if lock.decided else "does not test what"
                 return (
-                    f"Line {lock.line} does not test what atomicCAS returns: the lock may be "
-                    "another thread's. Repeat the call until it returns the value of a free lock."
+                    f"Line {lock.line} {what} atomicCAS returns: the lock may be another thread's. "
+                    "Repeat the call until it returns the value of a free lock."
                 )
-            if lock.tested and self._gives_up(lock.line, r):
+            if lock.repeats and (freed := self._freed_instead(lock)):
+                return (
+                    f"Line {lock.line} takes `{lock.place}`, and line {freed[0]} frees "
+                    f"`{freed[1]}`. Free the lock that was taken."
+                )
+            if lock.decided and self._gives_up(lock.line, r):
                 return (
                     f"The loop around line {lock.line} may end without the lock, and line {r.line} "
                     "is executed all the same. Execute it, and free the lock, only where the lock "
@@ -85,6 +93,24 @@ class Locks:
             f"{subject(r)} take this lock before, and free it after its last access."
         )
 
+    def _is_passed(self, lock: Lock, r: Report) -> bool:
+        """Whether threads go on to the accesses of a race whatever a swap returns."""
+        blocks = {self.flow.values.blocks.get(pc) for pc in (r.pc, r.pc2)}
+        return not lock.repeats and lock.decided.isdisjoint(blocks)
+
+    def _freed_instead(self, lock: Lock) -> tuple[int, str] | None:
+        """The line and the expression of another element that is freed instead of a lock."""
+        array, index, _ = lock.place.partition("[")
+        if not index:
+            return None
+        frees = re.compile(rf"(?<![\w.]){re.escape(array)}\s*\[[^,;=]{{1,80}}\](?=\s*(?:,|=[^=]))")
+        functions = self.tree.walk("function_definition")
+        around = (f.last_line for f in functions if f.line <= lock.line <= f.last_line)
+        lines = enumerate(self.lines[lock.line : next(around, 0)], lock.line + 1)
+        places = ((n, frees.search(text.partition("//")[0][:_MOST_LETTERS])) for n, text in lines)
+        found = [(n, re.sub(r"\s", "", match[0])) for n, match in places if match]
+        return None if any(place == lock.place for _, place in found) else min(found, default=None)
+
     def between(self, read: int, write: int) -> int:
         """The line of a lock that is taken behind the line of a read and before a write's, or 0."""
         found = (k.line for k in self._taken() if k.repeats and read <= k.line <= write)
@@ -103,7 +129,8 @@ class Locks:
             compares = found["swap"].startswith("CAS")
             name = re.sub(r"[\s&*()]", "", found["lock"]) if compares else ""
             repeats = self.flow.values.blocks.get(pc) in decided
-            yield Lock(at.line, name, repeats, bool(decided))
+            place = re.sub(r"^\(?&|\s", "", found["lock"].strip())
+            yield Lock(at.line, name, repeats, frozenset(decided), place)
 
     def _freed(self, lock: Lock) -> bool:
         """Whether another line writes a lock."""

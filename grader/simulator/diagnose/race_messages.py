@@ -315,12 +315,17 @@ def order_hint(r: Report, missing: Missing, text: Callable[[int], str]) -> str:
         place = "the signal in " * same
         fixes.append(_order_fix(text(line), "release", f"{fence} before {place}line {line}", line))
     fix = ", and ".join(fixes)
-    return f"{' '.join(says)} {fix[:1].upper()}{fix[1:]}. A run with that does not have this race."
+    run = "A run with atomics there" if 0 < missing.reads == missing.writes else "A run with that"
+    return f"{' '.join(says)} {fix[:1].upper()}{fix[1:]}. {run} does not have this race."
 
 
 def _plain_accesses(missing: Missing, text: Callable[[int], str]) -> tuple[list[str], list[str]]:
     """What is wrong with the plain accesses to what threads wait for, and the fixes."""
     says, fixes = list[str](), list[str]()
+    if 0 < (line := missing.writes) == missing.reads and not _LOOP.search(text(line)):
+        what = f"Line {line} tests a value by a plain read and writes it where that allows it"
+        fix = f"use one atomicCAS in line {line} that expects the value tested, and go on only"
+        return [f"{what}: another thread may write it between."], [f"{fix} where it succeeds"]
     if line := missing.writes:
         says.append(f"Line {line} writes plainly what other threads read or update meanwhile.")
         fixes.append(f"write it in line {line} by an atomic such as atomicExch")

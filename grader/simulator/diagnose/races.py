@@ -228,6 +228,10 @@ class ProgramOrder:
         after = [successors(block) for block in self.image.functions[number].blocks]
         return all(any(y in reachable(after, s) for s in after[x]) for x, y in ((a, b), (b, a)))
 
+    def in_one_block(self, first: int, then: int) -> bool:
+        """Whether an instruction is before another one in a basic block."""
+        return first < then and self.block_of.get(first) == self.block_of.get(then)
+
     def in_loop(self, pc: int) -> bool:
         """Whether an instruction is in a loop, or in a function that is called from one."""
         work = [self.block_of[pc]] if pc in self.block_of else []

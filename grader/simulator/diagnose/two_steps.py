@@ -96,7 +96,9 @@ class TwoSteps:
         updates = [pc for pc in (*stores, *self._written_back(r, beside)) if self._updates(pc)]
         twice = twice if across else {pc for pc in twice if not order.follows(pc, pc)}
         updates += [pc for pc in stores if pc in twice and self._kept_between(pc, r, reports)]
-        if not beside.isdisjoint(updates) or not twice.isdisjoint(updates):
+        # a barrier orders a store of another value, which an atomic would leave as it is
+        other = gap is not None and len(stores) == 2 and not {*stores} <= {*updates}
+        if not other and not (beside | twice).isdisjoint(updates):
             return self._update(updates[0], name)
         if (across or gap is None) and (lines := self._check(r)):
             return (
