@@ -82,3 +82,57 @@ extern "C" __global__ void waits_in_one_line(int *count, volatile int *sense, in
   if (threadIdx.x == 0) own = 0;
   for (int k = 0; k < rounds; k++) wait_in_one_line(count, sense, &own, gridDim.x);
 }
+
+// A type that never reaches the bound.
+// kernel counted_in_a_byte grid 1 block 32
+// finds timeout error `i` is unsigned char, from 0 to 255, so `i < 10 * 31` is always true
+// inout y int32 = np.zeros(32) -> _
+extern "C" __global__ void counted_in_a_byte(int *y) {
+  int n = 0;
+  for (unsigned char i = threadIdx.x; i < 10 * 31; i += 32) n++;  // <- timeout
+  y[threadIdx.x] = n;
+}
+
+// kernel stored_by_a_byte grid 1 block 32
+// finds timeout error so `i < LAST` is always true
+// inout y int32 = np.zeros(256) -> _
+#define LAST 256
+extern "C" __global__ void stored_by_a_byte(int *y) {
+  for (uint8_t i = threadIdx.x; i < LAST; i += 32)  // <- timeout
+    y[i] = i;
+}
+
+// kernel down_to_zero grid 1 block 32
+// finds timeout error `i` is unsigned, from 0 to 4,294,967,295, so `i >= 0` is always true
+// inout y int32 = np.zeros(1) -> _
+extern "C" __global__ void down_to_zero(int *y) {
+  int n = 0;
+  for (unsigned i = 9; i >= 0; --i) n += i & 1;  // <- timeout
+  if (threadIdx.x == 0) *y = n;
+}
+
+// A loop of the same condition that a break ends, and bounds that the type reaches.
+// kernel down_to_zero_and_out grid 1 block 32
+// out y int32 = [5, 255, 10]
+extern "C" __global__ void down_to_zero_and_out(int *y) {
+  int n = 0, m = 0, k = 0;
+  for (unsigned i = 9; i >= 0; --i) { n += i & 1; if (i == 0) break; }
+  for (unsigned char i = 0; i < 255; ++i) m++;
+  for (signed char i = 9; i >= 0; --i) k++;
+  if (threadIdx.x == 0) { y[0] = n; y[1] = m; y[2] = k; }
+}
+
+// The inner loop ends; the outer one does not, for another reason.
+// kernel counted_in_a_byte_in_vain grid 1 block 32
+// finds timeout error nothing that the condition of this loop depends on changes
+// value n int32 = 3
+// inout y int32 = np.zeros(32) -> _
+extern "C" __global__ void counted_in_a_byte_in_vain(int n, int *y) {
+  int sum = 0, k = 0;
+  while (k < n) {  // <- timeout
+    for (unsigned char i = 0; i < 200; i += 32) sum++;
+    if (sum < 0) k++;
+    sum = 0;
+  }
+  y[threadIdx.x] = sum;
+}

@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from math import prod
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from grader import dataclass
+from grader import dataclass, regex
 from grader.launch import Dim3, Finding
 from grader.simulator.core import bindings as c
 from grader.simulator.core.memory import GRID_BARRIER
+from grader.simulator.diagnose.places import LOOPS
 from grader.simulator.diagnose.races import Report, index_of
 from grader.simulator.ptx.model import PtxError, TooLarge
+
+if TYPE_CHECKING:
+    from grader.simulator.diagnose.variables import SourceVariables
 
 _TRAPS = {
     1: "a call through a pointer that is not a function",
@@ -60,6 +66,10 @@ _TIMEOUTS = {
 }
 """By the report's kind and `extra`: what ended the launch, and the hint."""
 
+
+_COMPARED = regex(r"\(?\s*(\w+)(?:--|\+\+)?\s*(<=?|>=?|!=)\s*([^&|?=<>,]{1,80}?)\s*\)?")
+"""A comparison of a variable with a bound, as the condition of a loop."""
+_WAYS_OUT = ("break_statement", "return_statement", "goto_statement")
 
 _AT_MBARRIER, _AWAITED, ALL_ARRIVED, _LANES_WAIT, _BYTES_MISSING = 1, 2, 4, 8, 1 << 31
 """In the flags and in `extra` of a STANDSTILL or LIMIT report: see core/watch/faults.c."""
@@ -246,6 +256,40 @@ def _standstill(r: Report, writers: Writers | None, came: Mapping[int, Arrivals]
     )
 
 
+def _always_true(r: Report, variables: SourceVariables) -> Finding | None:
+    """The finding of a loop that never ends because of the type of a variable of its condition.
+
+    One that has another way out, such as a break, is no such loop.
+    """
+    for loop in variables.tree.walk(*LOOPS):
+        condition = loop.part("condition") if loop.line <= r.line <= loop.last_line else None
+        found = _COMPARED.fullmatch(condition.text) if condition is not None else None
+        if condition is None or found is None or next(loop.walk(*_WAYS_OUT), None) is not None:
+            continue
+        of = variables.range_of(found[1], condition.index)
+        bound = variables.number(found[3])
+        if of is None or bound is None or not _holds(found[2], bound, of[1], of[2]):
+            continue
+        text = re.sub(r"^\((.*)\)$", r"\1", condition.text.strip())
+        what = f"`{found[1]}` is {of[0]}, from {of[1]:,} to {of[2]:,}, so `{text}` is always true"
+        hint = f"Declare `{found[1]}` as a type that goes beyond the bound, such as int."
+        return Finding("timeout", "error", f"the kernel does not end: {what}", hint=hint)
+    return None
+
+
+def _holds(sign: str, bound: int, least: int, most: int) -> bool:
+    """Whether all values from the least to the most compare so with a bound.
+
+    Those of 32 bits and more are compared with 0 alone: the bound may be converted.
+    """
+    if most >= 1 << 31:
+        return sign == ">=" and least == bound == 0
+    return {
+        "<": most < bound, "<=": most <= bound, ">": least > bound, ">=": least >= bound,
+        "!=": not least <= bound <= most,
+    }[sign]  # fmt: skip
+
+
 def _ended_wait(r: Report) -> Finding:
     """The finding of a limit that ended a loop which may wait for a value."""
     what, hint = _TIMEOUTS[r.kind, 0]
@@ -263,18 +307,20 @@ def _ended_wait(r: Report) -> Finding:
 
 
 def abort_finding(
-    r: Report, writers: Writers | None, statement: str, came: Mapping[int, Arrivals]
+    r: Report, writers: Writers | None, variables: SourceVariables, came: Mapping[int, Arrivals]
 ) -> Finding:
     """The finding of what ended the launch early: a limit, an assertion or a trap.
 
     Args:
         r: the report.
         writers: of a value that is waited for, what writes it; None if not known.
-        statement: the text of its line.
+        variables: those of the source.
         came: by line, which blocks came there less often than others.
     """
     if r.kind in (c.STANDSTILL, c.LIMIT) and r.flags & _AT_MBARRIER:
-        return _endless_wait(r, statement)
+        return _endless_wait(r, "".join(variables.source.split("\n")[r.line - 1 : r.line]))
+    if r.kind in (c.TIMEOUT, c.LIMIT) and (finding := _always_true(r, variables)):
+        return finding
     if awaits_value(r) and r.target.name == GRID_BARRIER:
         return Finding(
             "timeout",

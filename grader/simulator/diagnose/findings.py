@@ -329,7 +329,7 @@ class Explainer:
             called = self.code.calls.leading_to(r.pc2, self.code.lines) if r.line2 else ()
             placed = replace(r, line2=called[0].line if called else r.line2)
             writers = self.code.writers(r, self.parameters) if awaits_value(r) else None
-            finding = abort_finding(placed, writers, self._text(r.line), self.came)
+            finding = abort_finding(placed, writers, self.code.variables, self.came)
         calls, lines = self.code.calls, self.code.lines
         finding = with_library_hint(finding, self.image.instructions, r.pc, lines)
         other = finding.other

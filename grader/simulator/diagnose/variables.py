@@ -31,6 +31,13 @@ TYPE_SIZES: Mapping[str, int] = {
     "float4": 16, "int4": 16,
 }  # fmt: skip
 
+INTEGER_BITS: Mapping[str, int] = {
+    "char": 8, "int8_t": 8, "uint8_t": 8, "uchar": 8, "short": 16, "int16_t": 16, "uint16_t": 16,
+    "ushort": 16, "int": 32, "unsigned": 32, "uint": 32, "uint32_t": 32, "int32_t": 32, "long": 64,
+    "long long": 64, "size_t": 64, "uint64_t": 64, "int64_t": 64,
+}  # fmt: skip
+"""The width of integer types, of which `unsigned` may stand before."""
+
 _ZEROS = {
     "f32": {"float": "0.0f"},
     "f64": {"double": "0.0"},
@@ -212,6 +219,20 @@ class SourceVariables:
             return "", ()
         space = "shared" if found.is_shared else "local" if found.end else "global"
         return space, tuple(map(self.number, found.dims))
+
+    def range_of(self, name: str, at: int) -> tuple[str, int, int] | None:
+        """The type, the least and the largest value of the integer that a name at a node is."""
+        scopes = (d for d in self._declared.get(name, ()) if d.first < at < (d.end or at + 1))
+        found = max(scopes, key=lambda d: d.first, default=None)
+        words = [] if found is None or found.dims else found.type.split()
+        kind = " ".join(word for word in words if word not in _CONST).removeprefix("std::")
+        bits = INTEGER_BITS.get(kind.removeprefix("unsigned ").removeprefix("signed "), 0)
+        bits = INTEGER_BITS.get(kind, bits)
+        if not bits:
+            return None
+        if kind.startswith(("u", "size_t")):
+            return kind, 0, (1 << bits) - 1
+        return kind, -(1 << bits - 1), (1 << bits - 1) - 1
 
     def element_bytes(self, name: str, function: str = "") -> int:
         """Return the bytes of an element of the array of this name; 0 if unknown."""
