@@ -33,7 +33,6 @@ from grader.simulator.edited_code import (
     behind,
     changed_machine,
     function_of,
-    machine_with,
     most_trials,
     with_barrier,
     with_barrier_moved,
@@ -41,7 +40,7 @@ from grader.simulator.edited_code import (
     with_statement_moved,
 )
 from grader.simulator.ptx.call_copies import original_name
-from grader.simulator.ptx.model import Function, Module, root_lines
+from grader.simulator.ptx.model import Function, root_lines
 from grader.simulator.schedules import ABREAST
 from grader.simulator.wait_trials import Conflicts
 
@@ -64,7 +63,7 @@ class BarrierTrials:
 
     Args:
         machine: the kernel.
-        module: the module that it was decoded from.
+        plain: the same without copies of functions for their calls.
         code: what is read of its code.
         raw: the run that found the races.
         run: runs a machine in the order of the races, or in another one.
@@ -72,10 +71,10 @@ class BarrierTrials:
     """
 
     def __init__(
-        self, machine: Machine, module: Module, code: KernelCode, raw: Raw, run: Run,
+        self, machine: Machine, plain: Machine, code: KernelCode, raw: Raw, run: Run,
         conflicts: Conflicts,
     ) -> None:  # fmt: skip
-        self.machine, self.module, self.code, self.run = machine, module, code, run
+        self.machine, self.plain, self.code, self.run = machine, plain, code, run
         self.left = (
             most_trials(machine.image, MOST_TRIALS) if raw.ended and raw.steps <= MOST_STEPS else 0
         )
@@ -134,7 +133,7 @@ class BarrierTrials:
     def _after(self, changed: Function) -> tuple[Raw, set[frozenset[int]]]:
         """The run with another function, and the lines of its races between threads of a block."""
         self.left -= 1
-        machine = machine_with(self.module, self.machine.image.functions[0].name, changed)
+        machine = changed_machine(self.plain, changed)
         raw = self.run(machine, 0)
         return raw, self._races(raw, machine)
 
@@ -147,7 +146,7 @@ class BarrierTrials:
         """The function with the place of a gap, with a barrier there, if the place is known."""
         names = (original_name(f.name) for f in self.machine.image.functions)
         for name in dict.fromkeys(names):
-            function = self.module.functions.get(name)
+            function = self.plain.module.functions.get(name)
             if function is None:
                 continue
             if gap.kind == "branches":
@@ -162,8 +161,8 @@ class SignalTrials:
     """Runs of one kernel's debug code in which all threads of a block meet for a signal or wait.
 
     Args:
-        module: the module with that code.
-        code: the kernel.
+        plain: the kernel without copies of functions for their calls.
+        code: what is read of its code.
         waits: the program counters of what waits for other blocks.
         signals: those of what signals other blocks.
         run: runs a machine in the order of the races, or in another one.
@@ -171,13 +170,13 @@ class SignalTrials:
 
     def __init__(
         self,
-        module: Module,
+        plain: Machine,
         code: KernelCode,
         waits: Sequence[int],
         signals: Sequence[int],
         run: Run,
     ) -> None:
-        self.module, self.code, self.run = module, code, run
+        self.plain, self.code, self.run = plain, code, run
         self.waits, self.signals = waits, signals
 
     def missing(self, raw: Raw, known: Container[Pair]) -> dict[Pair, Missing]:
@@ -235,12 +234,11 @@ class SignalTrials:
 
     def _left(self, place: Meeting) -> set[frozenset[int]] | None:
         """The lines of the races of two orders in which threads meet; None where one breaks off."""
-        functions = self.module.functions.values()
+        functions = self.plain.module.functions.values()
         found = next(((f, at) for f in functions if (at := _index(place, f)) is not None), None)
         if found is None:
             return None
-        kernel = self.code.image.functions[0].name
-        machine = machine_with(self.module, kernel, with_barrier(*found, warp=False))
+        machine = changed_machine(self.plain, with_barrier(*found, warp=False))
         return race_lines(machine, self.run, lambda raw: not _breaks_barriers(raw))
 
 

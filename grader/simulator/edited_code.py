@@ -14,7 +14,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from grader.simulator.core import bindings as c
-from grader.simulator.core.bindings import core
 from grader.simulator.core.run import Machine
 from grader.simulator.decode.dataflow import sources
 from grader.simulator.decode.memory import ACQUIRE, HAS_ACQUIRES, HAS_FENCES, RELEASE, is_strong
@@ -22,7 +21,7 @@ from grader.simulator.decode.module import Image, decode
 from grader.simulator.diagnose.consequences import is_load
 from grader.simulator.diagnose.races import ProgramOrder
 from grader.simulator.ptx.call_copies import original_name
-from grader.simulator.ptx.model import Function, Instruction, Location, Module
+from grader.simulator.ptx.model import Function, Instruction, Location
 
 if TYPE_CHECKING:
     from grader.simulator.diagnose.kernel_code import KernelCode
@@ -61,26 +60,19 @@ def most_trials(image: Image, most: int) -> int:
     return min(most, 1 + MOST_DECODED // len(image.ops))
 
 
-def machine_with(module: Module, kernel: str, *changed: Function, apart: bool = False) -> Machine:
+def changed_machine(machine: Machine, *changed: Function) -> Machine:
     """A kernel's debug code with other functions in the place of those of their names.
 
-    Args:
-        module: the module with that code.
-        kernel: the symbol of the kernel.
-        changed: the other functions.
-        apart: whether each call of a function has code of its own.
+    Each call of a function has code of its own where it has that in the machine.
     """
-    functions = module.functions | {f.name: f for f in changed}
-    module = replace(module, functions=functions)
-    image = decode(module, kernel, core().known, definedness=True, apart=apart)
-    return Machine(module, image)
-
-
-def changed_machine(machine: Machine, *changed: Function) -> Machine:
-    """A machine with other functions in the place of those of their names."""
-    names = [f.name for f in machine.image.functions]
+    before, known = machine.image, machine.core.known
+    names = [f.name for f in before.functions]
     apart = any(original_name(name) != name for name in names)
-    return machine_with(machine.module, names[0], *changed, apart=apart)
+    functions = machine.module.functions | {f.name: f for f in changed}
+    module = replace(machine.module, functions=functions)
+    how = {"definedness": True, "apart": apart}
+    same = before if before.shadowed is not None else None
+    return Machine(module, decode(module, names[0], known, before=same, **how))
 
 
 def function_of(machine: Machine, pc: int) -> tuple[Function, int] | None:

@@ -253,10 +253,10 @@ class _Simulation:
         """Let an explainer know what runs with a change of the code show of a run's findings."""
         most = min(limits.steps, TRIAL_STEPS + TRIAL_SHARE * raw.steps)
         run = self.changed_run(replace(limits, steps=most))
-        machine, code = variant.machine, explainer.code
-        kinds, module = {*raw.reports["kind"].tolist()}, self.variants_of.modules[False]
-        if self.left().seconds <= LEAST_SECONDS:
+        machine, code, kinds = variant.machine, explainer.code, {*raw.reports["kind"].tolist()}
+        if isinstance(variants := self.variants(), Finding) or self.left().seconds <= LEAST_SECONDS:
             return
+        plain = variants[0].machine
         own = replace(limits, steps=most, seconds=self.left().seconds)
         if STANDSTILL in kinds and prod(self.launch.grid) > 1:
             explainer.came = arrivals_of(machine, code, self.launch, own)
@@ -266,12 +266,12 @@ class _Simulation:
             explainer.missing = found = orders.missing(raw)
             if not limits.schedule:
                 sides = orders.waits_and_signals(orders.pairs)
-                signals = SignalTrials(module, code, *sides, run).missing(raw, found)
+                signals = SignalTrials(plain, code, *sides, run).missing(raw, found)
                 explainer.missing = {**signals, **found}
         if not (limits.schedule or kinds.isdisjoint((RACE, STANDSTILL, *BARRIER_KINDS))):
             explainer.cause = WaitTrials(machine, code, run).cause(raw)
             conflicts = Conflicts(machine, self.launch, own)
-            explainer.trials = BarrierTrials(machine, module, code, raw, run, conflicts)
+            explainer.trials = BarrierTrials(machine, plain, code, raw, run, conflicts)
 
     def changed_run(self, limits: Limits) -> Callable[[Machine, int], Raw]:
         """What runs a changed machine, in the order of some limits (0) or in another one."""

@@ -244,8 +244,7 @@ class Use:
         subscripts: those that are known to be outside their arrays.
         loads: by function, the loads from shared or global memory whose values have shadows.
         crossed: parameters and results that may be undefined.
-        undefined: by function, what `undefined_in` has found.
-        parameters: what `used_arguments` has found of callees.
+        undefined, parameters, flows: by function, what was found of it before.
     """
 
     has_locals: bool
@@ -258,6 +257,17 @@ class Use:
     crossed: frozenset[Crossing] = frozenset()
     undefined: dict[str, frozenset[str]] = field(default_factory=dict)
     parameters: Uses = field(default_factory=dict)
+    flows: dict[str, _Flow] = field(default_factory=dict)
+
+    def is_like(self, other: Use) -> bool:
+        """Whether the same is followed as in another kernel, whatever crosses calls."""
+        names = ("has_locals", "follows", "library", "copies", "subscripts")
+        return all(getattr(self, name) == getattr(other, name) for name in names)
+
+    def follows_alike(self, other: Use, name: str) -> bool:
+        """Whether the same is followed in a function that another kernel has, too."""
+        own = self.numbered.get(name), self.loads.get(name)
+        return own == (other.numbered.get(name), other.loads.get(name))
 
     def undefined_in(self, f: Function) -> frozenset[str]:
         """The registers of a function that a path from its entry reads before any write."""
@@ -324,13 +334,14 @@ class _Flow:
         from_memory = loads.copied | loads.followed
         self.in_memory = local.loaded if local else frozenset()
         self.in_memory |= {n for i in f.body if id(i) in from_memory for n in targets(i)}
-        self.last: tuple[set[str] | None, set[Crossing]] = None, set()
+        self.known: dict[frozenset[str], set[Crossing]] = {}
 
     def given(self, found: set[Crossing]) -> set[Crossing]:
         """The arguments and results that may be undefined, where those that are `found` are."""
-        taken = {n for i in self.f.body if self.crossings.get(id(i)) in found for n in targets(i)}
-        if taken == self.last[0]:
-            return self.last[1]
+        reads = (i for i in self.f.body if self.crossings.get(id(i)) in found)
+        taken = frozenset(n for i in reads for n in targets(i))
+        if taken in self.known:
+            return self.known[taken]
         in_memory = self.in_memory | (self.f.registers.keys() & taken)
         moves = moving(self.f, in_memory)
         passing = moves | computing(self.f, moves) if self.use.library else moves
@@ -341,12 +352,16 @@ class _Flow:
             if id(i) in self.crossings and i.op.startswith("st")
             if not names.isdisjoint(vector(i.operands[1]))
         }
-        self.last = taken, given
+        self.known[taken] = given
         return given
 
 
 def with_crossings(
-    use: Use, names: Sequence[str], functions: Mapping[str, Function], tables: Sequence[Variable]
+    use: Use,
+    names: Sequence[str],
+    functions: Mapping[str, Function],
+    tables: Sequence[Variable],
+    before: Use | None = None,
 ) -> Use:
     """The same use with the parameters and results of the named functions that may be undefined.
 
@@ -355,9 +370,15 @@ def with_crossings(
         names: the functions.
         functions: the functions of the module by name.
         tables: the module's variables, some of which hold addresses of functions.
+        before: that of a kernel with the same functions but for what they do.
     """
     found: set[Crossing] = set()
-    flows = [_Flow(functions[name], functions, use) for name in names if len(names) > 1]
+    known = before.flows if before is not None and use.is_like(before) else {}
+    for name in names if len(names) > 1 else ():
+        f, flow = functions[name], known.get(name)
+        same = flow is not None and flow.f is f and use.follows_alike(flow.use, name)
+        use.flows[name] = flow if flow is not None and same else _Flow(f, functions, use)
+    flows = use.flows.values()
     addressed = [functions[name] for name in _addressed(names, functions, tables)]
     results = {(f.name, v.name) for f in addressed for v in f.results}
     parameters = {(f.name, v.name) for f in addressed for v in f.parameters}

@@ -222,6 +222,11 @@ def used_arguments(
     )
 
 
+def used_parameters(f: Function, functions: Mapping[str, Function]) -> set[Piece]:
+    """The parts of its parameters that a function uses before its first branch."""
+    return _ParameterUses(f).used(functions, _MAX_DEPTH, {})
+
+
 def _call(i: Instruction, functions: Mapping[str, Function]) -> tuple[Function, list[str]] | None:
     """The function that an instruction calls, and its arguments; None if it calls none."""
     if not i.op.startswith("call"):

@@ -18,9 +18,9 @@ from itertools import islice
 
 from grader import dataclass, regex
 from grader.simulator.decode.dataflow import targets
+from grader.simulator.decode.library_calls import memcpy_lines
 from grader.simulator.decode.memory import SPACES
 from grader.simulator.decode.operands import address_or_none, vector
-from grader.simulator.decode.overlaps import memcpy_lines
 from grader.simulator.ptx.debug_info import InnerArray, LocalVariable, LocalVariables
 from grader.simulator.ptx.model import TYPE_BYTES, Function, Instruction, Module
 

@@ -5,26 +5,15 @@ Program counters number the PTX instructions; several machine instructions may h
 
 from __future__ import annotations
 
-from dataclasses import field
-
-from grader import dataclass
 from grader.simulator.decode import control_flow, conversion, instructions, memory, sync, transfer
-from grader.simulator.decode.blocks import (
-    Loop,
-    find_loops,
-    merge_chains,
-    preferred_order,
-    successors,
-)
+from grader.simulator.decode.blocks import find_loops, merge_chains
 from grader.simulator.decode.control_flow import (
     ARRIVE,
     BARRIER,
-    BRANCH,
     COUNTED,
     EXIT,
     FALL,
     RETURN,
-    TABLE,
     WARPSYNC,
     Block,
     End,
@@ -38,6 +27,15 @@ from grader.simulator.decode.control_flow import (
     warp_sync,
 )
 from grader.simulator.decode.crossings import Use, use_of, with_crossings
+from grader.simulator.decode.image import Decoded as Decoded
+from grader.simulator.decode.image import Image as Image
+from grader.simulator.decode.image import (
+    arranged,
+    begin_with,
+    same_functions,
+    taken,
+    unaffected,
+)
 from grader.simulator.decode.instructions import (
     CLUSTERS,
     Insn,
@@ -46,7 +44,7 @@ from grader.simulator.decode.instructions import (
     refused_register,
     with_feature,
 )
-from grader.simulator.decode.numbering import Numbered, numbered_in
+from grader.simulator.decode.numbering import numbered_in
 from grader.simulator.decode.operands import (
     INVALID,
     ConstantBank,
@@ -67,71 +65,8 @@ from grader.simulator.decode.shadow import Shadows, make_shadows
 from grader.simulator.decode.stack import local_variables, mark_used_bytes, subscripts_of
 from grader.simulator.decode.updates import SYNC_SHIFT, USED_SHIFT, WRITES, memory_roles
 from grader.simulator.ptx.debug_info import LocalVariables
-from grader.simulator.ptx.model import Function, Instruction, Location, Module, PtxError, TooLarge
+from grader.simulator.ptx.model import Function, Instruction, Module, PtxError, TooLarge
 from grader.simulator.ptx.source_map import is_copy, with_source_lines
-
-
-@dataclass
-class Decoded:
-    """A decoded function.
-
-    Attributes:
-        blocks: the basic blocks in the preferred order; the first is the entry.
-        registers, local, params: bytes of its register file, stack frame and parameter area.
-        local_offsets: the offset of each `.local` variable in the stack frame.
-        operands: what resolves the operands of its instructions.
-        loops, numbered: the loops whose endless repetition the core detects; its variables.
-    """
-
-    name: str
-    blocks: list[Block]
-    registers: int
-    local: int
-    params: int
-    local_offsets: dict[str, int]
-    operands: Operands
-    loops: list[Loop]
-    numbered: Numbered
-
-
-@dataclass(eq=False)
-class Image:
-    """A decoded kernel with all functions that it may call.
-
-    Attributes:
-        functions: the functions in the order of their numbers; the kernel is the first.
-        constants: the constant bank.
-        instructions, locations, ops, owner: by program counter, the instruction, its location and
-            opcode, and the number of its function.
-        parameter_bytes, local_places: the size of the parameters, the offset of each local.
-        smallest: the smallest access in bytes of each state space.
-        may_wait: whether blocks may wait for each other.
-        exact: whether finer orders than full barriers occur, such as fences and atomics.
-        sync: what the code orders accesses with: HAS_... of decode/memory.py.
-        waits, runtime: whether a loop waits for a strong read; functions of the runtime it calls.
-        refused: by program counter, the instructions of libraries that end a launch: not simulated.
-        shadowed: the PTX types of the registers with a shadow; None without shadows.
-        module: the module that it was decoded from.
-    """
-
-    functions: list[Decoded]
-    constants: ConstantBank
-    instructions: list[Instruction]
-    locations: list[Location]
-    ops: list[str]
-    owner: list[int]
-    parameter_bytes: int
-    local_places: dict[str, int]
-    smallest: dict[int, int]
-    may_wait: bool
-    exact: bool
-    sync: int = 0
-    waits: bool = False
-    runtime: set[str] = field(default_factory=set)
-    refused: dict[int, str] = field(default_factory=dict)
-    shadowed: list[str] | None = None
-    module: Module = field(default_factory=Module)
-
 
 MAX_STACK = 512 << 10
 """Bytes of local memory of a thread: CUDA C++ Programming Guide, compute capabilities."""
@@ -143,6 +78,7 @@ _EXACT = {"atom", "red", "membar", "fence", "mbarrier"}
 def decode(
     module: Module, kernel: str, known: Known, *,
     definedness: bool = False, passes: bool = True, apart: bool = False,
+    before: Image | None = None,
 ) -> Image:  # fmt: skip
     """Decode a kernel and every function that it may call.
 
@@ -153,6 +89,8 @@ def decode(
         definedness: whether to detect reads of undefined registers and local variables.
         passes: whether to shorten the code; without it each instruction stays as it is.
         apart: whether each call of a function has code of its own.
+        before: what was decoded in the same way of a module with some other functions: what is the
+            same there is not decoded again.
 
     Raises NotSimulated or PtxError with the line of the source.
     """
@@ -167,12 +105,25 @@ def decode(
     own = [functions[name] for name in names]
     variables = local_variables(module.sections) if definedness else None
     mark_used_bytes(own, variables)
+    if before is not None and (same := same_functions(before, own)) is not None:
+        functions |= same
+        own = [functions[name] for name in names]
+    else:
+        before = None
     found = numbered_in(own, module, variables), subscripts_of(module, kernel)
-    use = use_of(own, variables, *found, module.source)
-    use = with_crossings(use, names, functions, module.variables) if definedness else use
-    for number, name in enumerate(names):
-        decoder = _Decoder(functions, image, number, known, use, variables, passes)
-        image.functions.append(decoder.function(functions[name]))
+    image.use = use = use_of(own, variables, *found, module.source)
+    if definedness:
+        earlier = None if before is None else before.use
+        image.use = use = with_crossings(use, names, functions, module.variables, earlier)
+    kept = {} if before is None else unaffected(before, own, functions, use)
+    if before is not None and kept:
+        begin_with(image, before)
+    for number, f in enumerate(own):
+        if before is not None and f.name in kept:
+            image.functions.append(taken(image, before, number, kept[f.name]))
+        else:
+            decoder = _Decoder(functions, image, number, known, use, variables, passes)
+            image.functions.append(decoder.function(f))
     return image
 
 
@@ -191,7 +142,8 @@ class _Decoder:
     ) -> None:
         self.functions, self.image, self.number, self.known = functions, image, number, known
         self.use, self.variables, self.passes = use, variables, passes
-        self.roles, self.noted = dict[int, int](), set[str]()
+        self.found, self.roles = dict[int, int](), dict[int, int]()
+        self.noted = set[str]()
         self.shadows: Shadows | None = None
 
     def function(self, f: Function) -> Decoded:
@@ -220,11 +172,12 @@ class _Decoder:
         room = (local + 15) // 16 * 16, (frame.bytes + 15) // 16 * 16
         loops = find_loops(blocks, f, self.functions, registers, len(self.image.ops) - len(f.body))
         places, used = dict(places_of), self.use.numbered_in(f)
-        return Decoded(f.name, blocks, registers.bytes, *room, places, operands, loops, used)
+        sizes = registers.bytes, *room, places
+        return Decoded(f.name, blocks, *sizes, operands, loops, used, f, self.found)
 
     def blocks(self, f: Function, o: Operands) -> list[Block]:
         """The basic blocks of the function in the preferred order."""
-        roles = memory_roles(f, self.functions)
+        roles = self.found = memory_roles(f, self.functions)
         self.roles = {id(f.body[at]): role for at, role in roles.items()}
         by_index: dict[int, list[str]] = {}
         for label, at in f.labels.items():
@@ -247,7 +200,7 @@ class _Decoder:
         for block in raw:
             block.insns = fuse_indices(block.insns, temporary) if self.passes else block.insns
             block.steps = 1 + sum(not insn.exec.startswith("shadow_") for insn in block.insns)
-        blocks = merge_chains(_arranged(raw, where, self.image.locations))
+        blocks = merge_chains(arranged(raw, where, self.image.locations))
         if shortens:
             known = Registers(temporary, written_once(f, o.registers.at))
             shorten(blocks, known, self.image.constants)
@@ -341,31 +294,6 @@ class _Decoder:
                 image.may_wait = image.exact = True
             image.exact |= strong and "volatile" not in parts
         self.noted.add(op)
-
-
-def _arranged(raw: list[Block], where: dict[str, int], at: list[Location]) -> list[Block]:
-    """Order the blocks, drop unreachable ones, and resolve and renumber the successors."""
-    last = len(raw) - 1
-
-    def label(name: str, end: End) -> int:
-        if name in where:
-            return where[name]
-        raise PtxError(f"a branch to {name}, which is not a label", at[end.pc].line)
-
-    for number, block in enumerate(raw):
-        if block.end.kind == BRANCH:
-            block.target = label(block.end.target, block.end)
-        if block.end.kind == TABLE:
-            block.table = [label(name, block.end) for name in block.end.table]
-        block.next = min(number + 1, last)
-    order = preferred_order(list(map(successors, raw)))
-    renumber = {old: new for new, old in enumerate(order)}
-    blocks = [raw[old] for old in order]
-    for block in blocks:
-        block.next = renumber.get(block.next, 0)
-        block.target = renumber.get(block.target, 0)
-        block.table = [renumber[t] for t in block.table]
-    return blocks
 
 
 _MODULES = (control_flow, sync, transfer, memory, conversion, instructions)

@@ -16,12 +16,11 @@ from dataclasses import field, replace
 from grader import dataclass, regex
 from grader.simulator.decode.indexing import Indexing, Statics, indexings
 from grader.simulator.decode.instructions import Insn
+from grader.simulator.decode.library_calls import Copy, copies, printed_arguments
 from grader.simulator.decode.lifetimes import BEGINS, ENDS, LIVES, Life, Marks, without_value
 from grader.simulator.decode.memory import GENERIC, base_of, space_of
 from grader.simulator.decode.operands import Operands, address_or_none, vector
-from grader.simulator.decode.overlaps import Copy, copies
 from grader.simulator.decode.parameters import COPY
-from grader.simulator.decode.printed import printed_arguments
 from grader.simulator.decode.stack import STORE, is_scalar, scalar_copies
 from grader.simulator.decode.temporaries import temporaries
 from grader.simulator.ptx.debug_info import InnerArray, LocalVariable, LocalVariables
@@ -67,7 +66,7 @@ class Numbered:
         marks: where variables of blocks begin and end.
         indexings: by id, accesses at indices of arrays that are parts of variables.
         arrays: these arrays, numbered.
-        printed: by id, calls of `printf` and what their arguments are: see printed.py.
+        printed: by id, calls of `printf` and what their arguments are: see library_calls.py.
         whole: by id, stores of integers that have no padding.
         copies: by id, loads of the loops of `memcpy`.
         leaving: by id, accesses at places in the frame that are in a variable in part, and the

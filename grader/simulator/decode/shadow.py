@@ -37,11 +37,11 @@ from grader.simulator.decode.followed import (
     using_stores,
 )
 from grader.simulator.decode.instructions import PERMUTATIONS, Insn, make_insn, table_of, types_of
+from grader.simulator.decode.library_calls import printed_stores
 from grader.simulator.decode.lifetimes import marked
 from grader.simulator.decode.memory import GENERIC, LOCAL, PARAM, base_of, space_of
 from grader.simulator.decode.numbering import access_checks, address_made
 from grader.simulator.decode.operands import OperandError, Operands, address, vector
-from grader.simulator.decode.printed import printed_stores
 from grader.simulator.decode.stack import subscript_checks
 from grader.simulator.decode.sync import ATOMICS
 from grader.simulator.ptx.constants import integer
