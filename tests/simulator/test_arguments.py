@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from grader.simulator.decode.dataflow import used_arguments
+from grader.simulator.decode.parameters import used_arguments
 from grader.simulator.ptx.parser import parse
 from tests.trusted import compile_here
 

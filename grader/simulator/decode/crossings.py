@@ -17,7 +17,6 @@ from grader.compile.program import Subscript
 from grader.simulator.decode.blocks import COMPUTES
 from grader.simulator.decode.dataflow import (
     LocalAccesses,
-    Uses,
     copies_value,
     has_local,
     maybe_undefined,
@@ -30,6 +29,7 @@ from grader.simulator.decode.lifetimes import Marks, without_value
 from grader.simulator.decode.memory import LOCAL, PARAM, base_of, space_of
 from grader.simulator.decode.numbering import Numbered
 from grader.simulator.decode.operands import Operands, address_or_none, vector
+from grader.simulator.decode.parameters import Uses
 from grader.simulator.ptx.debug_info import LocalVariables
 from grader.simulator.ptx.model import FRAME, TYPE_BYTES, Function, Instruction, Variable
 

@@ -22,7 +22,7 @@ from grader import dataclass, regex
 from grader.simulator.decode.instructions import types_of
 from grader.simulator.decode.memory import GENERIC, LOCAL, space_of
 from grader.simulator.decode.operands import address_or_none, vector
-from grader.simulator.ptx.model import FRAME, TYPE_BYTES, Function, Instruction
+from grader.simulator.ptx.model import TYPE_BYTES, Function, Instruction
 
 _NAME = regex(r"[$%A-Za-z_][$%\w@]*")
 BRANCHES = frozenset(("bra", "brx", "ret", "exit", "trap"))
@@ -188,13 +188,6 @@ Piece = tuple[str, int, int]
 """A part of a variable that one register holds: the variable's name, or the register with its
 address; the offset in bytes; the size in bytes."""
 
-Uses = dict[tuple[str, int], set[Piece]]
-"""The parts of its parameters that a function uses, by its name and the depth of calls."""
-
-_MAX_DEPTH = 8
-"""Calls within calls that are followed."""
-_COPIES = ("mov", "cvt", "and", "cvta")
-
 
 def pieces(i: Instruction) -> Iterator[tuple[str, Piece]]:
     """The registers that a load or store moves, each with its place in memory."""
@@ -204,113 +197,6 @@ def pieces(i: Instruction) -> Iterator[tuple[str, Piece]]:
     size = TYPE_BYTES.get(parts[-1], 0)
     for k, name in enumerate(vector(values)):
         yield name, (base, at + k * size, size)
-
-
-def used_arguments(
-    f: Function, functions: Mapping[str, Function], known: Uses | None = None
-) -> frozenset[Piece]:
-    """The parts of the `.param` variables of `f` that its callees always use.
-
-    `known` is what was found of callees before; more is added.
-    """
-    known = {} if known is None else known
-    return frozenset(
-        piece
-        for i in f.body
-        if (call := _call(i, functions)) is not None
-        for piece in _always_used(call[0], call[1], functions, _MAX_DEPTH, known)
-    )
-
-
-def used_parameters(f: Function, functions: Mapping[str, Function]) -> set[Piece]:
-    """The parts of its parameters that a function uses before its first branch."""
-    return _ParameterUses(f).used(functions, _MAX_DEPTH, {})
-
-
-def _call(i: Instruction, functions: Mapping[str, Function]) -> tuple[Function, list[str]] | None:
-    """The function that an instruction calls, and its arguments; None if it calls none."""
-    if not i.op.startswith("call"):
-        return None
-    result = any(x.startswith("(") for x in i.operands[:1])
-    callee, *given = i.operands[int(result) :] or [""]
-    called = functions.get(callee)
-    return (called, _NAME.findall(given[0])) if called and given else None
-
-
-def _always_used(
-    callee: Function, given: list[str], functions: Mapping[str, Function], depth: int, known: Uses
-) -> list[Piece]:
-    """The parts of the arguments that the callee always uses."""
-    if depth == 0 or not callee.has_body or len(given) != len(callee.parameters):
-        return []
-    names = {p.name: name for name, p in zip(given, callee.parameters, strict=True)}
-    if (callee.name, depth) not in known:
-        known[callee.name, depth] = _ParameterUses(callee).used(functions, depth, known)
-    return [(names[p], at, size) for p, at, size in known[callee.name, depth]]
-
-
-class _ParameterUses:
-    """Follows the parameters of a function up to its first branch.
-
-    Attributes:
-        in_registers: by register, the part of a parameter that it holds.
-        in_memory: by place in the function's own memory, the part of a parameter that it holds.
-    """
-
-    def __init__(self, f: Function) -> None:
-        self.f = f
-        self.parameters = {p.name for p in f.parameters}
-        self.in_registers: dict[str, Piece] = {}
-        self.in_memory: dict[Piece, Piece] = {}
-
-    def used(self, functions: Mapping[str, Function], depth: int, known: Uses) -> set[Piece]:
-        """The parts of the parameters that the function uses."""
-        used: set[Piece] = set()
-        for i in self.f.body:
-            if i.op.split(".")[0] in BRANCHES:
-                break
-            read = {self.in_registers[name] for name in sources(i) if name in self.in_registers}
-            if (call := _call(i, functions)) is not None:
-                inner = _always_used(call[0], call[1], functions, depth - 1, known)
-                used |= {self.in_memory[piece] for piece in inner if piece in self.in_memory}
-                self.forget()
-            elif i.op.startswith("st."):
-                self.store(i)
-            elif not copies_value(i) and i.guard is None:
-                used |= read
-            self.write(i, read)
-        return used
-
-    def forget(self) -> None:
-        """Drop what another function, or a store to an unknown address, may have changed."""
-        self.in_memory = {at: piece for at, piece in self.in_memory.items() if at[0] not in FRAME}
-
-    def store(self, i: Instruction) -> None:
-        """Follow a store."""
-        if len(i.operands) != 2:
-            return
-        for name, (base, at, size) in pieces(i):
-            if base not in FRAME and "param" not in i.op:
-                self.forget()
-                continue
-            for p in [p for p in self.in_memory if p[0] == base]:
-                if p[1] < at + size and at < p[1] + p[2]:
-                    del self.in_memory[p]
-            if name in self.in_registers and i.guard is None:
-                self.in_memory[base, at, size] = self.in_registers[name]
-
-    def write(self, i: Instruction, read: set[Piece]) -> None:
-        """Enter what the targets of an instruction hold after it."""
-        for name in targets(i):
-            self.in_registers.pop(name, None)
-            if len(read) == 1 and i.op.split(".")[0] in _COPIES and copies_value(i):
-                self.in_registers[name] = next(iter(read))
-        if i.op.startswith("ld.") and len(i.operands) == 2 and i.guard is None:
-            for name, at in pieces(i):
-                if at[0] in self.parameters and "param" in i.op:
-                    self.in_registers[name] = at
-                elif at in self.in_memory:
-                    self.in_registers[name] = self.in_memory[at]
 
 
 _NUMBER = regex(r"-?\d+")

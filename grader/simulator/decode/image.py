@@ -14,10 +14,10 @@ from grader import dataclass
 from grader.simulator.decode.blocks import Loop, preferred_order, successors
 from grader.simulator.decode.control_flow import BRANCH, FALL, TABLE, Block, End
 from grader.simulator.decode.crossings import Use
-from grader.simulator.decode.dataflow import used_parameters
 from grader.simulator.decode.instructions import Insn
 from grader.simulator.decode.numbering import Numbered
 from grader.simulator.decode.operands import ConstantBank, Operands
+from grader.simulator.decode.parameters import used_parameters
 from grader.simulator.decode.updates import memory_roles
 from grader.simulator.ptx.model import Function, Instruction, Location, Module, PtxError
 

@@ -1,7 +1,8 @@
-"""Parameters whose address a function takes: PTX keeps them in local memory.
+"""Parameters: those whose address a function takes, and the parts that it uses.
 
-They are large structs that are passed by value, and the values behind `...`. The function gets a
-local variable for each, copies the parameter to it first, and uses that.
+PTX keeps the first ones in local memory. They are large structs that are passed by value, and the
+values behind `...`. The function gets a local variable for each, copies the parameter to it first,
+and uses that.
 """
 
 from __future__ import annotations
@@ -11,8 +12,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from grader import regex
+from grader.simulator.decode.dataflow import BRANCHES, Piece, copies_value, pieces, sources, targets
 from grader.simulator.decode.operands import address_or_none
-from grader.simulator.ptx.model import Function, Instruction, Location, Variable
+from grader.simulator.ptx.model import FRAME, Function, Instruction, Location, Variable
 
 COPY = "_local"
 """How the names of the local copies end."""
@@ -21,6 +23,13 @@ _NAME = regex(r"[$%A-Za-z_][$%\w@]*")
 _PARAMETERS = regex(r"\.callprototype\s*(?:\(([^)]*)\))?\s*_\s*(?:\(([^)]*)\))?")
 _VARIADIC, _VARIADIC_ALIGN, _UNSIZED = "%VAParam", 8, "[]"
 """How PTX names the parameter that is `...`, its alignment in bytes, and its size in prototypes."""
+
+Uses = dict[tuple[str, int], set[Piece]]
+"""The parts of its parameters that a function uses, by its name and the depth of calls."""
+
+_MAX_DEPTH = 8
+"""Calls within calls that are followed."""
+_COPIES = ("mov", "cvt", "and", "cvta")
 
 
 def with_local_copies(functions: dict[str, Function], names: Sequence[str]) -> dict[str, Function]:
@@ -146,3 +155,110 @@ def _with_copies(f: Function, taken: Sequence[Variable]) -> Function:
     return replace(
         f, variables=[*f.variables, *copies], registers=registers, body=body, labels=labels
     )
+
+
+def used_arguments(
+    f: Function, functions: Mapping[str, Function], known: Uses | None = None
+) -> frozenset[Piece]:
+    """The parts of the `.param` variables of `f` that its callees always use.
+
+    `known` is what was found of callees before; more is added.
+    """
+    known = {} if known is None else known
+    return frozenset(
+        piece
+        for i in f.body
+        if (call := _call(i, functions)) is not None
+        for piece in _always_used(call[0], call[1], functions, _MAX_DEPTH, known)
+    )
+
+
+def used_parameters(f: Function, functions: Mapping[str, Function]) -> set[Piece]:
+    """The parts of its parameters that a function uses before its first branch."""
+    return _ParameterUses(f).used(functions, _MAX_DEPTH, {})
+
+
+def _call(i: Instruction, functions: Mapping[str, Function]) -> tuple[Function, list[str]] | None:
+    """The function that an instruction calls, and its arguments; None if it calls none."""
+    if not i.op.startswith("call"):
+        return None
+    result = any(x.startswith("(") for x in i.operands[:1])
+    callee, *given = i.operands[int(result) :] or [""]
+    called = functions.get(callee)
+    return (called, _NAME.findall(given[0])) if called and given else None
+
+
+def _always_used(
+    callee: Function, given: list[str], functions: Mapping[str, Function], depth: int, known: Uses
+) -> list[Piece]:
+    """The parts of the arguments that the callee always uses."""
+    if depth == 0 or not callee.has_body or len(given) != len(callee.parameters):
+        return []
+    names = {p.name: name for name, p in zip(given, callee.parameters, strict=True)}
+    if (callee.name, depth) not in known:
+        known[callee.name, depth] = _ParameterUses(callee).used(functions, depth, known)
+    return [(names[p], at, size) for p, at, size in known[callee.name, depth]]
+
+
+class _ParameterUses:
+    """Follows the parameters of a function up to its first branch.
+
+    Attributes:
+        in_registers: by register, the part of a parameter that it holds.
+        in_memory: by place in the function's own memory, the part of a parameter that it holds.
+    """
+
+    def __init__(self, f: Function) -> None:
+        self.f = f
+        self.parameters = {p.name for p in f.parameters}
+        self.in_registers: dict[str, Piece] = {}
+        self.in_memory: dict[Piece, Piece] = {}
+
+    def used(self, functions: Mapping[str, Function], depth: int, known: Uses) -> set[Piece]:
+        """The parts of the parameters that the function uses."""
+        used: set[Piece] = set()
+        for i in self.f.body:
+            if i.op.split(".")[0] in BRANCHES:
+                break
+            read = {self.in_registers[name] for name in sources(i) if name in self.in_registers}
+            if (call := _call(i, functions)) is not None:
+                inner = _always_used(call[0], call[1], functions, depth - 1, known)
+                used |= {self.in_memory[piece] for piece in inner if piece in self.in_memory}
+                self.forget()
+            elif i.op.startswith("st."):
+                self.store(i)
+            elif not copies_value(i) and i.guard is None:
+                used |= read
+            self.write(i, read)
+        return used
+
+    def forget(self) -> None:
+        """Drop what another function, or a store to an unknown address, may have changed."""
+        self.in_memory = {at: piece for at, piece in self.in_memory.items() if at[0] not in FRAME}
+
+    def store(self, i: Instruction) -> None:
+        """Follow a store."""
+        if len(i.operands) != 2:
+            return
+        for name, (base, at, size) in pieces(i):
+            if base not in FRAME and "param" not in i.op:
+                self.forget()
+                continue
+            for p in [p for p in self.in_memory if p[0] == base]:
+                if p[1] < at + size and at < p[1] + p[2]:
+                    del self.in_memory[p]
+            if name in self.in_registers and i.guard is None:
+                self.in_memory[base, at, size] = self.in_registers[name]
+
+    def write(self, i: Instruction, read: set[Piece]) -> None:
+        """Enter what the targets of an instruction hold after it."""
+        for name in targets(i):
+            self.in_registers.pop(name, None)
+            if len(read) == 1 and i.op.split(".")[0] in _COPIES and copies_value(i):
+                self.in_registers[name] = next(iter(read))
+        if i.op.startswith("ld.") and len(i.operands) == 2 and i.guard is None:
+            for name, at in pieces(i):
+                if at[0] in self.parameters and "param" in i.op:
+                    self.in_registers[name] = at
+                elif at in self.in_memory:
+                    self.in_registers[name] = self.in_memory[at]

@@ -28,7 +28,6 @@ from grader.simulator.decode.dataflow import (
     pieces,
     sources,
     targets,
-    used_arguments,
 )
 from grader.simulator.decode.followed import (
     copy_groups,
@@ -42,6 +41,7 @@ from grader.simulator.decode.lifetimes import marked
 from grader.simulator.decode.memory import GENERIC, LOCAL, PARAM, base_of, space_of
 from grader.simulator.decode.numbering import access_checks, address_made
 from grader.simulator.decode.operands import OperandError, Operands, address, vector
+from grader.simulator.decode.parameters import used_arguments
 from grader.simulator.decode.stack import subscript_checks
 from grader.simulator.decode.sync import ATOMICS
 from grader.simulator.ptx.constants import integer
