@@ -65,7 +65,6 @@ from grader.simulator.diagnose.race_messages import (
     Missing,
     Pair,
     by_scope,
-    hazard_in_time,
     order_hint,
     race_finding,
 )
@@ -81,6 +80,7 @@ from grader.simulator.diagnose.races import (
     Report,
     Target,
     allocation,
+    hazard_in_time,
     index_of,
 )
 from grader.simulator.diagnose.textures import object_finding, object_target, texel_index

@@ -272,13 +272,6 @@ class Missing:
     early: Early | None = None
 
 
-def hazard_in_time(r: Report) -> str:
-    """The hazard by the order of the run: signals of the threads themselves order the accesses."""
-    if r.has(STORE) and r.has(OTHER_STORE):
-        return "WAW"
-    return "WAR" if r.has(STORE) else "RAW"
-
-
 def order_hint(r: Report, missing: Missing, text: Callable[[int], str]) -> str:
     """The fix of a race that fences or memory orders end.
 

@@ -306,3 +306,10 @@ def _is_never_written(read: Report, race: Report) -> bool:
     ends = ((race.line, STORE), (race.line2, OTHER_STORE))
     reads = {line for line, stores in ends if not race.has(stores)}
     return read.target.name == race.target.name and read.line in reads
+
+
+def hazard_in_time(r: Report) -> str:
+    """The hazard by the order of the run: signals of the threads themselves order the accesses."""
+    if r.has(STORE) and r.has(OTHER_STORE):
+        return "WAW"
+    return "WAR" if r.has(STORE) else "RAW"
