@@ -154,3 +154,87 @@ extern "C" __global__ void record_taken_apart(unsigned *seq, volatile Record *da
     }
     *bad = torn;
 }
+
+__device__ volatile int number, left_side, right_side;
+
+__device__ void write_sides() {
+    for (int n = 1; n < 3; n++) {
+        number = 2 * n - 1;
+        __threadfence();
+        left_side = n;
+        right_side = n;
+        __threadfence();
+        number = 2 * n;
+    }
+}
+// kernel sides_of_block grid 1 block 64
+// inout out int32 = [0] -> [0]
+extern "C" __global__ void sides_of_block(int *out) {
+    if (threadIdx.x % 32) return;
+    if (threadIdx.x == 0) {
+        write_sides();
+        return;
+    }
+    int a = 0, b = 0;
+    bool same = false;
+    for (int n = 0; n < 100 && !same; n++) {
+        int first = number;
+        __threadfence_block();
+        a = left_side;
+        b = right_side;
+        __threadfence_block();
+        same = first == number && first % 2 == 0;
+    }
+    if (same) out[0] = a - b;
+}
+// Wrong: a fence of the block's scope orders nothing that another block writes.
+// kernel sides_of_another_block grid 2 block 32
+// inout out int32 = [0] -> [0]
+// hints Use the device's: __threadfence instead of __threadfence_block
+extern "C" __global__ void sides_of_another_block(int *out) {
+    if (threadIdx.x) return;
+    if (blockIdx.x == 0) {
+        for (int n = 1; n < 3; n++) {
+            number = 2 * n - 1;
+            __threadfence();
+            left_side = n;  // <- race
+            right_side = n;  // <- race
+            __threadfence();
+            number = 2 * n;
+        }
+        return;
+    }
+    int a = 0, b = 0;
+    bool same = false;
+    for (int n = 0; n < 100 && !same; n++) {
+        int first = number;
+        __threadfence();
+        a = left_side;  // <- race
+        b = right_side;  // <- race
+        __threadfence_block();
+        same = first == number && first % 2 == 0;
+    }
+    if (same) out[0] = a - b;
+}
+// kernel sides_with_more_fences grid 2 block 32
+// inout out int32 = [0] -> [0]
+extern "C" __global__ void sides_with_more_fences(int *out) {
+    if (threadIdx.x) return;
+    if (blockIdx.x == 0) {
+        write_sides();
+        return;
+    }
+    int a = 0, b = 0;
+    bool same = false;
+    for (int n = 0; n < 100 && !same; n++) {
+        int first = number;
+        __threadfence_block();
+        __threadfence();
+        a = left_side;
+        __threadfence_block();
+        b = right_side;
+        __threadfence();
+        same = first == number && first % 2 == 0;
+    }
+    if (same) out[0] = a - b;
+}

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Container, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 
 from grader import regex
@@ -308,6 +309,13 @@ def has_fences(f: Function, functions: Mapping[str, Function]) -> bool:
     return any(i.op.startswith(("membar", "fence")) for body in bodies for i in body)
 
 
+def without_narrow_fences(f: Function) -> Function:
+    """A function without the fences that order nothing for other blocks."""
+    narrow = {id(i) for i in f.body if i.op.startswith(("membar", "fence")) and ".cta" in i.op}
+    body = [replace(i, op="nop", operands=[]) if id(i) in narrow else i for i in f.body]
+    return replace(f, body=body) if narrow else f
+
+
 _SWAP = regex(r"(_Z\d+)?atomicCAS|__\w*AtomicCAS")
 """CUDA's functions that compare and swap; `-G` code calls them."""
 
@@ -367,3 +375,24 @@ def truth_of(i: Instruction, known: Mapping[str, int]) -> int | None:
     if head == "xor" or (head == "setp" and len(parts) == 2 and parts[0] in ("eq", "ne")):
         return int((x[0] == x[-1]) == (parts[0] == "eq"))
     return None
+
+
+_POINTERS = regex("(mov|add|sub|mad|selp|cvt|cvta)$")
+
+
+def pointer_stores(f: Function) -> list[int]:
+    """The instructions, by index, that store 8 bytes computed of a shared variable's address."""
+    work = [x for i in f.body if i.op == "cvta.shared.u64" for x in targets(i)]
+    users, known, stores = users_of(f) if work else {}, set(work), set[int]()
+    for name in work:
+        for at in users.get(name, ()):
+            i = f.body[at]
+            head, *parts = i.op.split(".")
+            if head == "st" or (head == "atom" and {"exch", "cas"} & set(parts)):
+                stores |= (
+                    {at} if name in i.operands[-1] and TYPE_BYTES.get(parts[-1]) == 8 else set()
+                )
+            elif _POINTERS.match(head):
+                work += [x for x in targets(i) if x not in known]
+                known.update(targets(i))
+    return sorted(stores)

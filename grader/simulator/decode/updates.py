@@ -22,10 +22,12 @@ from grader.simulator.decode.async_copies import unheeded_tests
 from grader.simulator.decode.dataflow import access_head, is_sum, sources, targets
 from grader.simulator.decode.memory import (
     DATA_READ,
+    HAS_BLOCK_SCOPE,
     HAS_CHECKS,
     HAS_TESTS,
     HAS_UPDATES,
     RELAXED,
+    SCOPE_CTA,
     WAITING,
     is_strong,
 )
@@ -36,11 +38,13 @@ from grader.simulator.decode.sync import (
     BY_SIZE,
     Values,
     has_fences,
+    pointer_stores,
     strong_roles,
+    without_narrow_fences,
 )
 from grader.simulator.ptx.call_copies import with_bodies
 from grader.simulator.ptx.flow import reached, successors_of
-from grader.simulator.ptx.model import STRONG_READS, TYPE_BYTES, Function, Instruction
+from grader.simulator.ptx.model import STRONG_READS, Function, Instruction
 
 READ, WRITE, MERGE, BEST, POINTER = 1, 2, 4, 8, 16
 """What an instruction is to an update, in Insn.used: it reads the place, or writes there: what is
@@ -54,7 +58,6 @@ _COMPUTES = regex("(add|sub|mul|mad|fma|div|rem|abs|neg|xor|not|shl|shr|lg2|ex2|
 _KEEPS = regex("(mov|cvt|cvta|and|or|min|max|lop3|bfe|bfi|prmt|shf)$")
 """Operations that change nothing when they are repeated, as of `v | bit`."""
 _MOVES = ("mov", "cvta")
-_POINTERS = regex("(mov|add|sub|mad|selp|cvt|cvta)$")
 
 
 def memory_roles(f: Function, functions: Mapping[str, Function]) -> dict[int, int]:
@@ -62,10 +65,10 @@ def memory_roles(f: Function, functions: Mapping[str, Function]) -> dict[int, in
 
     Those of `strong_roles`; `swap_loads` count as strong: RELAXED; what updates consist of;
     `unheeded_tests`; and volatile loads whose value is data without being stored. No data is what
-    `confirmed_loads` read.
+    `confirmed_loads` read; where fences of a block's scope confirm it, not what other blocks write.
     """
     roles = strong_roles(f, functions) | dict.fromkeys(swap_loads(f, functions), RELAXED)
-    for at in _pointer_stores(f):
+    for at in pointer_stores(f):
         roles[at] = roles.get(at, 0) | POINTER << USED_SHIFT
     accesses = _Accesses(f)
     tests = dict.fromkeys(unheeded_tests(f), HAS_TESTS << SYNC_SHIFT)
@@ -76,8 +79,12 @@ def memory_roles(f: Function, functions: Mapping[str, Function]) -> dict[int, in
             roles[at] = roles.get(at, 0) | (DATA_READ if accesses.is_data(at, functions) else 0)
     volatile = [at for at in accesses.loads if "volatile" in f.body[at].op]
     data = [at for at in volatile if roles.get(at, 0) & (DATA_READ | WAITING) == DATA_READ]
-    for at in confirmed_reads(f, functions, data):
-        roles[at] &= ~DATA_READ
+    confirmed = confirmed_reads(f, functions, data)
+    others = {name: without_narrow_fences(g) for name, g in functions.items()} if confirmed else {}
+    wide = confirmed_reads(others.get(f.name, f), others, confirmed)
+    for at in confirmed:
+        scope = 0 if at in wide else SCOPE_CTA | HAS_BLOCK_SCOPE << SYNC_SHIFT
+        roles[at] = roles[at] & ~DATA_READ | scope
     return roles
 
 
@@ -380,21 +387,3 @@ def _place(operand: str, copies: Mapping[str, str]) -> str:
 def _apart(a: str, b: str) -> bool:
     """Whether two places are known and differ: variables, or parameters with constant offsets."""
     return a != b and "%" not in a + b
-
-
-def _pointer_stores(f: Function) -> list[int]:
-    """The instructions, by index, that store 8 bytes computed of a shared variable's address."""
-    work = [x for i in f.body if i.op == "cvta.shared.u64" for x in targets(i)]
-    users, known, stores = users_of(f) if work else {}, set(work), set[int]()
-    for name in work:
-        for at in users.get(name, ()):
-            i = f.body[at]
-            head, *parts = i.op.split(".")
-            if head == "st" or (head == "atom" and {"exch", "cas"} & set(parts)):
-                stores |= (
-                    {at} if name in i.operands[-1] and TYPE_BYTES.get(parts[-1]) == 8 else set()
-                )
-            elif _POINTERS.match(head):
-                work += [x for x in targets(i) if x not in known]
-                known.update(targets(i))
-    return sorted(stores)

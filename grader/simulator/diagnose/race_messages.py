@@ -96,9 +96,12 @@ def _fix(r: Report, hazard: str, gap: Gap | None, strays: bool) -> str:
     if r.has(UNWAITED):
         return _volatile_fix(r)
     if r.has(BLOCK_SCOPE):
+        atomic = r.has(ATOMIC | OTHER_ATOMIC)
+        what, name = ("access", "atomicAdd") if atomic else ("access or fence", "__threadfence")
+        call = f"{name} instead of {name}_block"
         return (
-            "An access of a block's scope is atomic within its own block only. Use the device's: "
-            "atomicAdd instead of atomicAdd_block, thread_scope_device, or .gpu in PTX."
+            f"An {what} of a block's scope has effect within its own block only. Use the device's: "
+            f"{call}, thread_scope_device, or .gpu in PTX."
         )
     if hazard == "WAW" and no_barrier and r.target.size_hint:
         return r.target.size_hint
