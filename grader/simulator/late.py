@@ -211,9 +211,10 @@ def _may_move(i: Instruction) -> bool:
 
 
 def may_be_late(image: Image) -> bool:
-    """Whether the threads of a kernel have several strong accesses, one of them a load or store."""
+    """Whether a kernel has several strong accesses, one of them no atomic, or one that replaces."""
     strong = [op for op in image.ops if access_head_of(op) and is_strong(op)]
-    return len(strong) > 1 and any(op[:2] in ("ld", "st") for op in strong)
+    plain = (op[:2] in ("ld", "st") or ".exch." in op or ".cas." in op for op in strong)
+    return len(strong) > 1 and any(plain)
 
 
 def access_head_of(op: str) -> str:

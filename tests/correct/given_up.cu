@@ -348,3 +348,49 @@ extern "C" __global__ void reset_before_the_others_go_on(unsigned *bar, int *out
     }
     out[blockIdx.x] = 1;
 }
+
+// Wrong: the reset may take effect after the others have come again.
+// kernel reset_without_fence grid 2 block 32
+// inout bar uint32 = np.zeros(2) -> _
+// inout out int32 = np.ones(2) -> _
+// hints Put `__threadfence();` after line
+extern "C" __global__ void reset_without_fence(unsigned *bar, int *out) {
+    if (threadIdx.x) return;
+    for (unsigned round = 1; round <= 2; ++round) {
+        if (atomicAdd(&bar[0], 1u) == gridDim.x - 1) {
+            atomicExch(&bar[0], 0u);  // <- race
+            atomicExch(&bar[1], round);
+        } else {
+            while (atomicAdd(&bar[1], 0u) < round) {}
+        }
+        __threadfence();
+    }
+    out[blockIdx.x] = 1;
+}
+// The reset needs no fence where nobody comes again.
+// kernel reset_at_the_end grid 3 block 32
+// inout bar uint32 = np.zeros(2) -> np.array([0, 1])
+// inout out int32 = np.zeros(3) -> np.ones(3)
+extern "C" __global__ void reset_at_the_end(unsigned *bar, int *out) {
+    if (threadIdx.x) return;
+    if (atomicAdd(&bar[0], 1u) == gridDim.x - 1) {
+        atomicExch(&bar[0], 0u);
+        atomicExch(&bar[1], 1u);
+    } else {
+        while (atomicAdd(&bar[1], 0u) == 0) {}
+    }
+    out[blockIdx.x] = 1;
+}
+// A lock that guards what atomics alone access needs none either.
+// kernel lock_of_atomics grid 3 block 32
+// inout lock int32 = [0] -> [0]
+// inout n int32 = [0, 0] -> [6, 6]
+extern "C" __global__ void lock_of_atomics(int *lock, int *n) {
+    if (threadIdx.x) return;
+    for (int k = 0; k < 2; k++) {
+        while (atomicCAS(lock, 0, 1)) {}
+        atomicAdd(&n[0], 1);
+        atomicAdd(&n[1], 1);
+        atomicExch(lock, 0);
+    }
+}
