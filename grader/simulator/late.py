@@ -48,7 +48,7 @@ from grader.simulator.edited_code import (
     with_fences,
 )
 from grader.simulator.order_runs import PAUSE_CHANGES, How, OneRun, OrderRuns
-from grader.simulator.pauses import MOST_ALIKE, Traces
+from grader.simulator.pauses import MOST_ALIKE, Traces, reads_alone
 from grader.simulator.ptx.flow import successors_of
 from grader.simulator.ptx.model import TYPE_BYTES, Function, Instruction, Location
 from grader.simulator.schedules import ABREAST, CLOCKS, ORDER_KINDS, PATIENT
@@ -61,6 +61,9 @@ MOST_PASSED = 64
 
 MOST_FENCES = 8
 """The fences behind which a thread stops while another one pauses, at most."""
+
+MOST_PAUSED = 32
+"""The fences before which a thread pauses until others have changed memory, at most."""
 
 MOST_TRACED = 1 << 15
 """The accesses of a run that is examined for overlaps, at most."""
@@ -141,14 +144,14 @@ def fences(f: Function) -> list[tuple[int, int, int]]:
     return found
 
 
-def some_fences(f: Function, image: Image) -> list[tuple[int, int, int]]:
+def some_fences(f: Function, image: Image, most: int = MOST_FENCES) -> list[tuple[int, int, int]]:
     """Some of a kernel's fences, the first of each line before others: loops are unrolled."""
     known, rank = Counter[Location](), dict[tuple[int, int, int], int]()
     for pcs in fences(f):
         where = image.locations[pcs[1]]
         known[where] += 1
         rank[pcs] = known[where]
-    return sorted(rank, key=rank.__getitem__)[:MOST_FENCES]
+    return sorted(rank, key=rank.__getitem__)[:most]
 
 
 def pause_ends(machine: Machine, *, few: bool, stops: bool) -> list[tuple[int, int | None]]:
@@ -166,15 +169,19 @@ def pause_ends(machine: Machine, *, few: bool, stops: bool) -> list[tuple[int, i
 
 
 def more_orders(machine: Machine, pause: Callable[[int], How]) -> Iterator[How]:
-    """Runs in which a thread pauses before and behind a fence, and some with short turns.
+    """Runs in which a thread pauses before a fence, or before and behind it, and with short turns.
 
-    In the first pause, another thread executes one of its fences.
+    In the first pause of two, another thread executes one of its fences; a lone one ends when
+    others have changed memory a few times.
 
     Args:
         machine: the code, in which blocks end behind fences.
         pause: how a thread pauses before an instruction.
     """
-    some = some_fences(machine.module.functions[machine.image.functions[0].name], machine.image)
+    f = machine.module.functions[machine.image.functions[0].name]
+    some, more = (some_fences(f, machine.image, n) for n in (MOST_FENCES, MOST_PAUSED))
+    for changes, (_, fence, _) in product(PAUSE_CHANGES, more):
+        yield replace(pause(fence), pause_changes=changes)
     for (first, fence, last), (_, until, _) in product(some, some):
         if first < fence < last:
             yield replace(pause(first), pause_until=until, pause_behind=last)
@@ -211,10 +218,10 @@ def _may_move(i: Instruction) -> bool:
 
 
 def may_be_late(image: Image) -> bool:
-    """Whether a kernel has several strong accesses, one of them no atomic, or one that replaces."""
-    strong = [op for op in image.ops if access_head_of(op) and is_strong(op)]
-    plain = (op[:2] in ("ld", "st") or ".exch." in op or ".cas." in op for op in strong)
-    return len(strong) > 1 and any(plain)
+    """Whether a kernel has several strong accesses, of which one only reads, or replaces."""
+    strong = [i for i in image.instructions if access_head_of(i.op) and is_strong(i.op)]
+    alone = (i.op[:2] == "st" or ".exch." in i.op or reads_alone(i) for i in strong)
+    return len(strong) > 1 and any(alone)
 
 
 def access_head_of(op: str) -> str:

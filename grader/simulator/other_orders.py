@@ -23,6 +23,7 @@ from typing import Any
 from numpy.typing import NDArray
 
 from grader.launch import Finding, Trace
+from grader.simulator.core.bindings import ANOTHER_WARP
 from grader.simulator.core.run import Machine, Raw
 from grader.simulator.decisions import Decisions
 from grader.simulator.decode.module import Image
@@ -217,7 +218,7 @@ class OtherOrders(OrderRuns):
             loads: those that may give old values while a thread pauses.
         """
         acts, orders = acts_on_reads(machine.image), may_be_late(machine.image)
-        if not (acts or orders) or not self.affords(1):
+        if not (acts or orders or self.usual.observed & ANOTHER_WARP) or not self.affords(1):
             return ()
         hows = [How(s, traced=True) for s in OLD_SCHEDULES]
         hows += [How(backward_order(self.launch), whole_turns=True, traced=True)]

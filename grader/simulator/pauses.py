@@ -115,13 +115,13 @@ def acts_on_reads(image: Image) -> bool:
     """Whether threads read places, or take locks, and also overwrite some, by strong accesses."""
     writes = _blind_writes(image)
     return any(writes[pc] and is_strong(op) for pc, op in enumerate(image.ops)) and any(
-        (_reads_alone(i) and not (writes[pc] and ".cas." not in i.op))
+        (reads_alone(i) and not (writes[pc] and ".cas." not in i.op))
         or (".exch." in i.op and not writes[pc])
         for pc, i in enumerate(image.instructions)
     )
 
 
-def _reads_alone(i: Instruction) -> bool:
+def reads_alone(i: Instruction) -> bool:
     """Whether an instruction may read a place without changing it."""
     head, *parts = i.op.split(".")
     if head != "atom":

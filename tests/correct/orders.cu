@@ -337,6 +337,36 @@ extern "C" __global__ void several_versions_known_then(int *current, int *reader
     out[blockIdx.x] = ok;
 }
 
+// Wrong: the writer may look at the readers before they know of the new version.
+// kernel several_versions_without_fence grid 4 block 1
+// inout current int32 = np.zeros(1) -> _
+// inout readers int32 = np.zeros(1) -> _
+// inout data int32 = np.full(8, 5) -> _
+// inout out int32 = np.ones(4) -> _
+// hints Put `__threadfence();` before the atomic in line A<
+extern "C" __global__ void several_versions_without_fence(int *current, int *readers, int *data, int *out) {
+    int ok = 1;
+    if (blockIdx.x == 0) {
+        for (int v = 1; v < 8; v++) {
+            data[v] = v;
+            __threadfence();
+            *(volatile int *)current = v;
+            while (atomicAdd(readers, 0)) {}  // <A
+            __threadfence();
+            ((volatile int *)data)[v - 1] = -1;
+        }
+    } else for (int k = 0; k < 4; k++) {
+        atomicAdd(readers, 1);
+        __threadfence();
+        int v = *(volatile int *)current;  // <- race
+        __threadfence();
+        if (((volatile int *)data)[v] < 0) ok = 0;
+        __threadfence();
+        atomicSub(readers, 1);
+    }
+    out[blockIdx.x] = ok;
+}
+
 // The reader says which version it reads, and has to look again whether the writer saw that in time.
 // kernel announces_and_goes_on grid 4 block 1 orders wrong
 // inout current int32 = np.zeros(1) -> _
@@ -435,6 +465,56 @@ extern "C" __global__ void last_ticket_reads(const int *x, int *total, unsigned 
     if (atomicAdd(tickets, 1) == gridDim.x - 1) {
       __threadfence();
       *y = *total;
+    }
+  }
+}
+
+// Wrong: a fence of the block's scope orders nothing for the last one, who may be of another block.
+// kernel last_ticket_reads_too_early grid 4 block 32
+// in x int32 = np.arange(128) % 7
+// inout total int32 = [0] -> _
+// inout tickets uint32 = [0] -> [4]
+// inout y int32 = [0] -> _
+extern "C" __global__ void last_ticket_reads_too_early(const int *x, int *total, unsigned *tickets, int *y) {
+  int v = __reduce_add_sync(~0u, (unsigned)x[blockIdx.x * 32 + threadIdx.x]);
+  if (threadIdx.x == 0) {
+    atomicAdd(total, v);  // <- race
+    __threadfence_block();
+    if (atomicAdd(tickets, 1) == gridDim.x - 1) {
+      __threadfence();
+      *y = *total;  // <- race
+    }
+  }
+}
+
+// Wrong: so it is with an atomic that reads.
+// kernel last_ticket_adds_zero_too_early grid 4 block 32
+// in x int32 = np.arange(4) + 1
+// inout total int32 = [0] -> _
+// inout tickets uint32 = [0] -> [4]
+// inout y int32 = [0] -> _
+extern "C" __global__ void last_ticket_adds_zero_too_early(const int *x, int *total, unsigned *tickets, int *y) {
+  if (threadIdx.x == 0) {
+    atomicAdd(total, x[blockIdx.x]);  // <- race
+    if (atomicAdd(tickets, 1) == gridDim.x - 1) {
+      __threadfence();
+      *y = atomicAdd(total, 0);
+    }
+  }
+}
+
+// kernel last_ticket_adds_zero grid 4 block 32
+// in x int32 = np.arange(4) + 1
+// inout total int32 = [0] -> [10]
+// inout tickets uint32 = [0] -> [4]
+// out y int32 = [10]
+extern "C" __global__ void last_ticket_adds_zero(const int *x, int *total, unsigned *tickets, int *y) {
+  if (threadIdx.x == 0) {
+    atomicAdd(total, x[blockIdx.x]);
+    __threadfence();
+    if (atomicAdd(tickets, 1) == gridDim.x - 1) {
+      __threadfence();
+      *y = atomicAdd(total, 0);
     }
   }
 }
