@@ -159,3 +159,17 @@ extern "C" __global__ void lock(int *c) {
 // inout s float64 = [0] -> [127 * 64]
 // inout h float16 = [0, 0] -> [128, 256]
 extern "C" __global__ void doubles_atomic(double *s, half2 *h) { atomicAdd(s, (double)(blockIdx.x * 64 + threadIdx.x)); atomicAdd(h, __floats2half2_rn(1, 2)); }
+
+// Wrong: nothing waits for the values. A function of the library for large angles has a copy for each call.
+// kernel angles_of_another_block grid 2 block 32
+// inout data float64 = np.zeros(2) -> _
+// inout out float64 = [0] -> _
+extern "C" __global__ void angles_of_another_block(volatile double *data, double *out) {
+  if (threadIdx.x) return;
+  if (blockIdx.x == 0) {
+    data[0] = 1;  // <- race
+    data[1] = 2;  // <- race
+    return;
+  }
+  out[0] = sin(data[0] * 3) + cos(data[1]);  // <- race
+}

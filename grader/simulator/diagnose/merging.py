@@ -57,11 +57,12 @@ def unconfirmed(raw: Raw, debug: Image, optimized: Image) -> Raw:
     ]
     if not races or optimized.module is None:
         return raw
-    functions = {d.name: optimized.module.functions[d.name] for d in optimized.functions}
+    names = [d.name.partition("@")[0] for d in optimized.functions]  # copies have the same body
+    functions = {name: optimized.module.functions[name] for name in names}
     lines = source_lines(optimized)
     read, data = set[int](), set[int]()
-    for number, f in enumerate(functions.values()):
-        first = optimized.owner.index(number)
+    for number, name in enumerate(names):
+        first, f = optimized.owner.index(number), functions[name]
         read |= {lines[first + at] for at in volatile_loads(f)}
         data |= {lines[first + at] for at in data_reads(f, functions)}
     known, own = read - data, source_lines(debug)
