@@ -59,11 +59,8 @@ MOST_WRONG = 4
 MOST_PASSED = 64
 """The instructions behind which an access moves, at most."""
 
-MOST_FENCES = 8
-"""The fences behind which a thread stops while another one pauses, at most."""
-
-MOST_PAUSED = 32
-"""The fences before which a thread pauses until others have changed memory, at most."""
+MOST_FENCES, MOST_PAUSED = 8, 32
+"""The fences behind which a thread stops while another one pauses, and before which one pauses."""
 
 MOST_TRACED = 1 << 15
 """The accesses of a run that is examined for overlaps, at most."""
@@ -164,15 +161,14 @@ def pause_ends(machine: Machine, *, few: bool, stops: bool) -> list[tuple[int, i
     """
     if stops:
         f = machine.module.functions[machine.image.functions[0].name]
-        return [(0, fence) for _, fence, _ in some_fences(f, machine.image) if few]
+        return [(0, fence) for _, fence, _ in some_fences(f, machine.image, MOST_FENCES) if few]
     return [(0, None), *((n, None) for n in PAUSE_CHANGES if few)]
 
 
 def more_orders(machine: Machine, pause: Callable[[int], How]) -> Iterator[How]:
     """Runs in which a thread pauses before a fence, or before and behind it, and with short turns.
 
-    In the first pause of two, another thread executes one of its fences; a lone one ends when
-    others have changed memory a few times.
+    In the first of two pauses, another thread executes one of its fences.
 
     Args:
         machine: the code, in which blocks end behind fences.
