@@ -203,6 +203,8 @@ def order_fix(
             kinds.setdefault((order, line), []).append(pc)
     for (order, line), own in sorted(kinds.items(), key=lambda item: [*_FENCES].index(item[0][0])):
         if is_right(own * (order != "release"), own * (order != "acquire")):
+            if narrow := _narrow_fence(image, own, -1 if order == "release" else 1):
+                return f"{narrow} {ANY_ORDER} {TRIED}"
             how = f"Put `__threadfence();` {_FENCES[order]} the atomic in line {line}"
             if line not in of_cuda:
                 how = f"Use `memory_order_{order}` in line {line}, or put `__threadfence();`"
@@ -219,8 +221,7 @@ def between_threads(machine: Machine, read: int, write: int) -> str:
         read: the program counter of the read.
         write: that of the write.
 
-    Returns:
-        Where orders belong; empty where one thread executes the two.
+    Returns where orders belong; empty where one thread executes the two.
     """
     if ProgramOrder(machine.image).follows(write, read):
         return ""
@@ -231,6 +232,18 @@ def between_threads(machine: Machine, read: int, write: int) -> str:
         f"{lines[1]} behind the read of that flag (`memory_order_acquire`, or `__threadfence();` "
         f"after it): {ANY_ORDER}"
     )
+
+
+def _narrow_fence(image: Image, accesses: Iterable[int], step: int) -> str:
+    """The fix of a fence of a block's scope that is before (-1) or behind (1) some accesses."""
+    for pc in accesses:
+        head, _, kind = image.ops[(k := pc + step)].partition(".")
+        while 0 < k + step < len(image.ops) and head not in (*_LACKS, "fence", "membar", "bra"):
+            head, _, kind = image.ops[(k := k + step)].partition(".")
+        if head in ("fence", "membar") and "cta" in kind:
+            line = image.locations[k].line
+            return f"Use `__threadfence()` in line {line}, whose fence orders its block alone:"
+    return ""
 
 
 def with_barrier(function: Function, place: int, *, warp: bool) -> Function:

@@ -168,8 +168,6 @@ def pause_ends(machine: Machine, *, few: bool, stops: bool) -> list[tuple[int, i
 def more_orders(machine: Machine, pause: Callable[[int], How]) -> Iterator[How]:
     """Runs in which a thread pauses before a fence, or before and behind it, and with short turns.
 
-    In the first of two pauses, another thread executes one of its fences.
-
     Args:
         machine: the code, in which blocks end behind fences.
         pause: how a thread pauses before an instruction.

@@ -425,3 +425,22 @@ extern "C" __global__ void lock_by_one_atomic(int *lock, volatile int *sum) {
     atomicExch(lock, 0);
   }
 }
+
+// Wrong: other blocks may have the lock before they know of the count.
+// kernel lock_left_with_narrow_fence grid 2 block 64
+// inout lock int32 = [0] -> _
+// inout count int32 = [0] -> _
+// hints Use `__threadfence()` in line N<, whose fence orders its block alone
+extern "C" __global__ void lock_left_with_narrow_fence(int *lock, int *count) {
+  bool done = false;
+  while (!done) {
+    if (atomicCAS(lock, 0, 1) == 0) {
+      __threadfence();
+      int n = *(volatile int *)count;  // <- race
+      *(volatile int *)count = n + 1;  // <- lost-update
+      __threadfence_block();  // <N
+      atomicExch(lock, 0);
+      done = true;
+    }
+  }
+}
