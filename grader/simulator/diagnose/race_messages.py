@@ -28,6 +28,7 @@ from grader.simulator.diagnose.races import (
     WITHIN_WARP,
     Report,
     subject,
+    volatile_fix,
 )
 
 _HAZARDS = {"RAW": "read-after-write", "WAR": "write-after-read", "WAW": "write-after-write"}
@@ -94,7 +95,7 @@ def _fix(r: Report, hazard: str, gap: Gap | None, strays: bool) -> str:
             "access the same bytes."
         )
     if r.has(UNWAITED):
-        return _volatile_fix(r)
+        return volatile_fix(r)
     if r.has(BLOCK_SCOPE):
         atomic = r.has(ATOMIC | OTHER_ATOMIC)
         what, name = ("access", "atomicAdd") if atomic else ("access or fence", "__threadfence")
@@ -175,20 +176,6 @@ def _across_blocks_fix(r: Report, hazard: str) -> str:
     return (
         f"Blocks access {subject(r)} in no defined order, and no barrier orders blocks. Let "
         "only one block write each element, or update it with an atomic such as atomicAdd."
-    )
-
-
-def _volatile_fix(r: Report) -> str:
-    """The fix of a volatile read that gets whatever value is there."""
-    if r.has(ACROSS_BLOCKS):
-        return (
-            f"Let the writer call __threadfence() and set a flag; wait for the flag and call "
-            f"__threadfence() before you read {subject(r)}."
-        )
-    barrier = "__syncwarp()" if r.has(WITHIN_WARP) else "__syncthreads()"
-    return (
-        f"Put {barrier} between the write and the read of {subject(r)}: the threads do not run in "
-        "step, and volatile orders nothing between them."
     )
 
 

@@ -136,6 +136,20 @@ def subject(r: Report) -> str:
     return f"`{r.target.name}`" if r.target.name else "this memory"
 
 
+def volatile_fix(r: Report) -> str:
+    """The fix of a volatile read that gets whatever value is there."""
+    if r.has(ACROSS_BLOCKS):
+        return (
+            f"Let the writer call __threadfence() and set a flag; wait for the flag and call "
+            f"__threadfence() before you read {subject(r)}."
+        )
+    barrier = "__syncwarp()" if r.has(WITHIN_WARP) else "__syncthreads()"
+    return (
+        f"Put {barrier} between the write and the read of {subject(r)}: the threads do not run in "
+        "step, and volatile orders nothing between them."
+    )
+
+
 def index_of(number: int, extents: Dim3) -> Dim3:
     """The index (x, y, z) of the block or thread that is `number` in a grid of these extents."""
     x, y, _ = extents
