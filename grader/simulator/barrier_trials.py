@@ -7,18 +7,22 @@ source, so that a barrier can be put there: no hint names a place that was tried
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache, partial
 from itertools import filterfalse
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from grader.simulator.core import bindings as c
 from grader.simulator.core.run import Machine, Raw
-from grader.simulator.diagnose.barriers import BARRIER_KINDS
+from grader.simulator.diagnose.barrier_hints import Meeting
+from grader.simulator.diagnose.barriers import breaks_barriers
 from grader.simulator.diagnose.kernel_code import source_lines
+from grader.simulator.diagnose.locks import is_plain
 from grader.simulator.diagnose.places import Gap
-from grader.simulator.diagnose.race_messages import Early, Meeting, Missing, Pair
+from grader.simulator.diagnose.race_messages import Early, Missing, Pair
 from grader.simulator.diagnose.race_places import Moved
 from grader.simulator.diagnose.races import (
     ACROSS_BLOCKS,
@@ -30,17 +34,23 @@ from grader.simulator.diagnose.races import (
 from grader.simulator.edited_code import (
     BARRIERS,
     MOST_STEPS,
-    behind,
     changed_machine,
     function_of,
     most_trials,
+    place_of_gap,
+    place_of_meeting,
+    places_in_branches,
+    signal_moved,
+    strong,
     with_barrier,
     with_barrier_moved,
     with_barriers,
-    with_statement_moved,
+    with_ops,
 )
+from grader.simulator.outputs import return_before_load
 from grader.simulator.ptx.call_copies import original_name
 from grader.simulator.ptx.model import Function, root_lines
+from grader.simulator.ptx.source_map import is_copy
 from grader.simulator.schedules import ABREAST
 from grader.simulator.wait_trials import Conflicts
 
@@ -78,10 +88,10 @@ class BarrierTrials:
         self.left = (
             most_trials(machine.image, MOST_TRIALS) if raw.ended and raw.steps <= MOST_STEPS else 0
         )
-        self.known: dict[object, bool | None] = {}
-        self.moves: dict[int, Moved | None] = {}
-        self.stuck, self.raw = _breaks_barriers(raw), raw
-        self.reach = cache(conflicts.reach)
+        self.known, self.moves = dict[object, bool | None](), dict[int, Moved | None]()
+        self.returns, self.atomics = dict[tuple[int, str], int](), dict[Pair, bool]()
+        self.stuck, self.raw = breaks_barriers(raw, machine.image, code), raw
+        self.reach, self.exchanged = cache(conflicts.reach), cache(conflicts.exchanged)
 
     def orders(self, gap: Gap, r: Report) -> bool | None:
         """Whether a barrier at the place of a gap ends a race; None where that was not tried.
@@ -102,8 +112,8 @@ class BarrierTrials:
         changed = next(self._with_barrier(gap, warp=warp), None)
         if changed is None:
             return None
-        raw, left = self._after(changed)
-        return raw.ended and not _breaks_barriers(raw) and lines not in left
+        completes, left = self._after(changed)
+        return completes and lines not in left
 
     def moved(self, r: Report) -> Moved | None:
         """Where a barrier that some threads do not reach is for all of them; None if not found.
@@ -114,6 +124,34 @@ class BarrierTrials:
         if r.pc not in self.moves:
             self.moves[r.pc] = next(self._moved(r), None)
         return self.moves[r.pc]
+
+    def ends_by_atomics(self, r: Report) -> bool:
+        """Whether a race ends where all racing accesses to its variable are atomic."""
+        if (r.pc, r.pc2) not in self.atomics:
+            self.atomics[r.pc, r.pc2] = self._ends_by_atomics(r)
+        return self.atomics[r.pc, r.pc2]
+
+    def _ends_by_atomics(self, r: Report) -> bool:
+        races = self.raw.reports[self.raw.reports["kind"] == c.RACE]
+        own = races[np.isin(races["pc"], (r.pc, r.pc2)) & np.isin(races["pc2"], (r.pc, r.pc2))]
+        same = np.isin(races["buffer"], own["buffer"]) & np.isin(races["space"], own["space"])
+        pcs = {int(pc) for x in ("pc", "pc2") for pc in races[x][same]}
+        ops = {pc: op for pc in pcs if is_plain(op := self.machine.image.ops[pc])}
+        if not self.left or (r.pc not in ops and r.pc2 not in ops):
+            return False
+        changed = with_ops(self.machine, {pc: strong(op) for pc, op in ops.items()})
+        raw = self.run(changed, 0) if changed else self.raw
+        pairs = ({x["pc"], x["pc2"]} for x in raw.reports if x["kind"] == c.RACE)
+        return raw.ended and {r.pc, r.pc2} not in pairs
+
+    def returned(self, r: Report) -> int:
+        """The line of a return but for which what a read finds would be written, or 0."""
+        key = r.line, r.target.name
+        if key not in self.returns:
+            self.returns[key] = (
+                return_before_load(self.machine, self.code, r, self.run) if self.left else 0
+            )
+        return self.returns[key]
 
     def _moved(self, r: Report) -> Iterator[Moved]:
         found = function_of(self.machine, r.pc)
@@ -126,16 +164,17 @@ class BarrierTrials:
             if not self.left or not inside or inside[-1] + 1 == len(lines):
                 return
             changed = with_barrier_moved(found[0], inside[0], inside[-1] + 1)
-            raw, left = self._after(changed)
-            if raw.ended and not _breaks_barriers(raw) and left <= before:
+            completes, left = self._after(changed)
+            if completes and left <= before:
                 yield Moved(first, last, frozenset(before - left))
 
-    def _after(self, changed: Function) -> tuple[Raw, set[frozenset[int]]]:
-        """The run with another function, and the lines of its races between threads of a block."""
+    def _after(self, changed: Function) -> tuple[bool, set[frozenset[int]]]:
+        """Whether all barriers complete with another function, and the lines of races in blocks."""
         self.left -= 1
         machine = changed_machine(self.plain, changed)
         raw = self.run(machine, 0)
-        return raw, self._races(raw, machine)
+        completes = raw.ended and not breaks_barriers(raw, machine.image, self.code)
+        return completes, self._races(raw, machine)
 
     def _races(self, raw: Raw, machine: Machine) -> set[frozenset[int]]:
         lines, races = source_lines(machine.image), raw.reports[raw.reports["kind"] == c.RACE]
@@ -150,15 +189,17 @@ class BarrierTrials:
             if function is None:
                 continue
             if gap.kind == "branches":
-                if not warp and (places := _sides(function, gap)):
+                if not warp and (places := places_in_branches(function, gap)):
                     both, end = with_barriers(function, places[:2]), places[2] + 2
                     yield with_barrier(both, end, warp=False) if gap.both else both
-            elif (place := _place(function, gap)) is not None:
+            elif (place := place_of_gap(function, gap)) is not None:
                 yield with_barrier(function, place, warp=warp)
 
 
 class SignalTrials:
     """Runs of one kernel's debug code in which all threads of a block meet for a signal or wait.
+
+    For a race of two warps of a block, the lanes of each warp meet.
 
     Args:
         plain: the kernel without copies of functions for their calls.
@@ -178,21 +219,26 @@ class SignalTrials:
     ) -> None:
         self.plain, self.code, self.run = plain, code, run
         self.waits, self.signals = waits, signals
+        self.left = dict[tuple[int, ...], set[frozenset[int]] | None]()
 
-    def missing(self, raw: Raw, known: Container[Pair]) -> dict[Pair, Missing]:
-        """What is missing, by race between two blocks.
+    def missing(self, raw: Raw, known: Mapping[Pair, Missing]) -> dict[Pair, Missing]:
+        """What is missing, by race between two blocks, or two warps of one.
 
         Args:
             raw: the run that found the races.
-            known: the races for which it is known.
+            known: the races for which it is known. One that ends where its plain accesses are
+                atomic is tried all the same: these may be data.
         """
         races = raw.reports[raw.reports["kind"] == c.RACE]
-        races = races[races["flags"] & (ACROSS_BLOCKS | IN_FLIGHT | BLOCK_SCOPE) == ACROSS_BLOCKS]
-        pairs = {(int(r["pc"]), int(r["pc2"])) for r in races}
-        pairs = {pair for pair in pairs if pair not in known}
-        if not pairs or raw.steps > MOST_STEPS or _breaks_barriers(raw):
+        races = races[races["flags"] & (IN_FLIGHT | BLOCK_SCOPE | WITHIN_WARP) == 0]
+        across = {(int(r["pc"]), int(r["pc2"])): bool(r["flags"] & ACROSS_BLOCKS) for r in races}
+        if not any(map(self._decides, self.waits)):
+            across = {pair: True for pair, blocks in across.items() if blocks}
+        known = {pair: one for pair, one in known.items() if not (one.reads or one.writes)}
+        pairs = across.keys() - known.keys()
+        if not pairs or raw.steps > MOST_STEPS or breaks_barriers(raw, self.code.image, self.code):
             return {}
-        own = {pair: dict.fromkeys(self._places(pair)) for pair in sorted(pairs)}
+        own = {p: dict.fromkeys(self._places(p, warp=not across[p])) for p in sorted(pairs)}
         every = dict.fromkeys(place for places in own.values() for place in places)
         out: dict[Pair, Missing] = {}
         lines = self.code.line_of
@@ -204,7 +250,11 @@ class SignalTrials:
             out |= dict.fromkeys(ended, Missing(meeting=place))
         return out
 
-    def _places(self, pair: Pair) -> Iterator[Meeting]:
+    def _decides(self, pc: int) -> bool:
+        """Whether what an instruction reads decides anything."""
+        return bool(self.code.flow.controlled(self.code.flow.loaded(pc)))
+
+    def _places(self, pair: Pair, *, warp: bool) -> Iterator[Meeting]:
         """The places where threads may have to meet, those nearest to a race's accesses first.
 
         The access that came first in the run need not be the one that the program orders first.
@@ -216,7 +266,7 @@ class SignalTrials:
                 for line in [*dict.fromkeys(lines[pc] for pc in near)][:MOST_LINES]:
                     pc = next(pc for pc in near if lines[pc] == line)
                     for statement in self._statements(pc, access):
-                        yield Meeting(line, *statement, signals)
+                        yield Meeting(line, lines[access], *statement, signals, warp)
 
     def _statements(self, pc: int, access: int) -> Iterator[tuple[int, int]]:
         """The lines of the statements with a signal or wait, or with a call that leads to it.
@@ -234,12 +284,22 @@ class SignalTrials:
 
     def _left(self, place: Meeting) -> set[frozenset[int]] | None:
         """The lines of the races of two orders in which threads meet; None where one breaks off."""
-        functions = self.plain.module.functions.values()
-        found = next(((f, at) for f in functions if (at := _index(place, f)) is not None), None)
+        key = place.first, place.last, place.signals, place.warp
+        if key not in self.left:
+            self.left[key] = self._races_left(place)
+        return self.left[key]
+
+    def _races_left(self, place: Meeting) -> set[frozenset[int]] | None:
+        names = (original_name(f.name) for f in self.code.image.functions if not is_copy(f.name))
+        functions = filter(None, map(self.plain.module.functions.get, names))
+        places = ((f, place_of_meeting(place, f)) for f in functions)
+        found = next(((f, at) for f, at in places if at is not None), None)
         if found is None:
             return None
-        machine = changed_machine(self.plain, with_barrier(*found, warp=False))
-        return race_lines(machine, self.run, lambda raw: not _breaks_barriers(raw))
+        machine = changed_machine(self.plain, with_barrier(*found, warp=place.warp))
+        return race_lines(
+            machine, self.run, lambda raw: not breaks_barriers(raw, machine.image, self.code)
+        )
 
 
 class EarlySignals:
@@ -303,7 +363,7 @@ class EarlySignals:
 
     def _left(self, early: Early) -> set[frozenset[int]] | None:
         """The lines of the races of two orders with a signal moved; None where that fails."""
-        changed = next(filter(None, map(partial(_moved, early), self._functions())), None)
+        changed = next(filter(None, map(partial(signal_moved, early), self._functions())), None)
         if changed is None:
             return None
         machine = changed_machine(self.machine, changed)
@@ -313,21 +373,6 @@ class EarlySignals:
         """The module's functions that the kernel has."""
         names = {original_name(f.name) for f in self.machine.image.functions}
         return [f for name, f in self.machine.module.functions.items() if name in names]
-
-
-def _moved(early: Early, function: Function) -> Function | None:
-    """A function with a signal moved; None where it does not have its statement."""
-    lines = [*root_lines(i.location for i in function.body)]
-    own = [k for k, line in enumerate(lines) if early.first <= line <= early.last]
-    then = [k for k, line in enumerate(lines) if early.access <= line <= early.behind]
-    if not own or not then or then[-1] + 1 == len(lines) or own[-1] >= then[0]:
-        return None
-    if own[-1] - own[0] + 1 != len(own) or any(
-        function.body[k].op.startswith(BARRIERS) for k in own
-    ):
-        return None
-    statement, place = range(own[0], own[-1] + 1), behind(function, then)
-    return with_statement_moved(function, statement, place, fence=early.fence)
 
 
 def race_lines(
@@ -351,48 +396,3 @@ def race_lines(
         pairs = [(int(r["pc"]), int(r["pc2"])) for r in rows]
         left |= {frozenset(lines[pc] for pc in p) for p in pairs if max(p) < len(lines)}
     return left
-
-
-def _index(place: Meeting, function: Function) -> int | None:
-    """The index of a place for a barrier in a function's code; None where it is not there."""
-    lines = root_lines(i.location for i in function.body)
-    own = [k for k, line in enumerate(lines) if place.first <= line <= place.last]
-    if not own:
-        return None
-    at = own[0] if place.signals else behind(function, own)
-    return at if at < len(function.body) else None
-
-
-def _breaks_barriers(raw: Raw) -> bool:
-    """Whether a run has a finding about barriers."""
-    return any(int(kind) in BARRIER_KINDS for kind in raw.reports["kind"])
-
-
-def _sides(function: Function, gap: Gap) -> tuple[int, ...]:
-    """The end of the first branch of a gap, the start of the second, and the end of both."""
-    lines = [*root_lines(i.location for i in function.body)]
-    last, start = gap.apart
-    first = [k for k, line in enumerate(lines) if gap.first <= line <= last]
-    then = [k for k, line in enumerate(lines) if start <= line <= gap.then]
-    if not first or not then or gap.first not in lines or gap.then not in lines:
-        return ()
-    if start == gap.line:  # with the condition, which ends in jumps
-        jumps = [k for k in then[:-1] if function.body[k].op.startswith("bra")]
-        then = then[then.index(jumps[-1]) + 1 :] if jumps else then
-    end = [k for k, line in enumerate(lines) if gap.line <= line <= gap.within[1]][-1] + 1
-    leaves = function.body[first[-1]].op.startswith("bra")
-    return (first[-1] + (not leaves), then[0], end) if end < len(lines) else ()
-
-
-def _place(function: Function, gap: Gap) -> int | None:
-    """The index in a function's code of the place of a barrier; None where it is not known."""
-    lines = [*root_lines(i.location for i in function.body)]
-    behind, before = gap.apart
-    if not {gap.first, gap.then}.issubset(lines):
-        return None
-    if gap.forward:
-        found = [k for k, line in enumerate(lines) if line == before]
-        return found[0] if found and behind < before else None
-    first = min(before, gap.first, gap.then)
-    found = [k for k, line in enumerate(lines) if first <= line <= behind]
-    return found[-1] + 1 if found and found[-1] + 1 < len(lines) else None

@@ -1,8 +1,7 @@
 """Machines of a kernel's debug code with a small change, for runs that try what a hint says.
 
 The debug code has the statements of the source in their order, so that a barrier, an atomic or a
-statement in another place is a change of a few instructions. `plain_signals` are what may become
-atomic: the plain accesses to locks, and to what else threads wait for.
+statement in another place is a change of a few instructions.
 """
 
 from __future__ import annotations
@@ -15,17 +14,16 @@ from typing import TYPE_CHECKING
 
 from grader.simulator.core import bindings as c
 from grader.simulator.core.run import Machine
-from grader.simulator.decode.dataflow import sources
-from grader.simulator.decode.memory import ACQUIRE, HAS_ACQUIRES, HAS_FENCES, RELEASE, is_strong
+from grader.simulator.decode.memory import ACQUIRE, HAS_ACQUIRES, HAS_FENCES, RELEASE
 from grader.simulator.decode.module import Image, decode
-from grader.simulator.diagnose.consequences import is_load
 from grader.simulator.diagnose.races import ProgramOrder
 from grader.simulator.ptx.call_copies import original_name
-from grader.simulator.ptx.model import Function, Instruction, Location
+from grader.simulator.ptx.model import Function, Instruction, Location, root_lines
 
 if TYPE_CHECKING:
-    from grader.simulator.diagnose.kernel_code import KernelCode
-    from grader.simulator.diagnose.race_messages import Pair
+    from grader.simulator.diagnose.barrier_hints import Meeting
+    from grader.simulator.diagnose.places import Gap
+    from grader.simulator.diagnose.race_messages import Early
 
 MOST_STEPS = 1 << 18
 """The warp instructions of a run that is repeated with changed code."""
@@ -268,11 +266,23 @@ def with_barriers(function: Function, places: Iterable[int]) -> Function:
 
 def with_barrier_moved(function: Function, first: int, place: int) -> Function:
     """A function with one barrier before a place for all those from an instruction to there."""
-    body = [*function.body]
-    for at in range(first, place):
-        if body[at].op.startswith(BARRIERS):
-            body[at] = replace(body[at], op="nop", operands=[])
-    return with_barrier(replace(function, body=body), place, warp=False)
+    own = [k for k in range(first, place) if function.body[k].op.startswith(BARRIERS)]
+    return with_barrier(without(function, own), place, warp=False)
+
+
+def jumps_to_end(function: Function) -> list[int]:
+    """The indices of the jumps to the end of a function."""
+    body, labels = function.body, function.labels
+    ends = {k for k, i in enumerate(body) if i.op == "ret"}
+    return [k for k, i in enumerate(body) if i.op == "bra.uni" and labels[i.operands[0]] in ends]
+
+
+def without(function: Function, own: Collection[int]) -> Function:
+    """A function in which some instructions do nothing."""
+    body = [replace(i) for i in function.body]  # decoding changes instructions
+    for k in own:
+        body[k] = replace(body[k], op="nop", operands=[])
+    return replace(function, body=body)
 
 
 def with_retries(function: Function, at: int) -> Function:
@@ -325,76 +335,56 @@ def _with(function: Function, place: int, new: Instruction) -> Function:
     return replace(function, body=[*body[:place], new, *body[place:]], labels=labels)
 
 
-def plain_signals(
-    machine: Machine, code: KernelCode, pairs: Iterable[Pair]
-) -> list[frozenset[int]]:
-    """The plain accesses to each variable that threads wait for, or take as a lock.
-
-    Args:
-        machine: the kernel.
-        code: what is read of its code.
-        pairs: the races of a run.
-    """
-    groups = list[set[int]]()
-    for pair in pairs:
-        near = [group for group in groups if not group.isdisjoint(pair)]
-        groups = [group for group in groups if group not in near] + [set(pair).union(*near)]
-    found = (_plain_of(machine, code, group) for group in groups)
-    return sorted((own for own in found if own), key=min)
+def signal_moved(early: Early, function: Function) -> Function | None:
+    """A function with a signal moved; None where it does not have its statement."""
+    lines = [*root_lines(i.location for i in function.body)]
+    own = [k for k, line in enumerate(lines) if early.first <= line <= early.last]
+    then = [k for k, line in enumerate(lines) if early.access <= line <= early.behind]
+    if not own or not then or then[-1] + 1 == len(lines) or own[-1] >= then[0]:
+        return None
+    if own[-1] - own[0] + 1 != len(own) or any(
+        function.body[k].op.startswith(BARRIERS) for k in own
+    ):
+        return None
+    statement, place = range(own[0], own[-1] + 1), behind(function, then)
+    return with_statement_moved(function, statement, place, fence=early.fence)
 
 
-def _plain_of(machine: Machine, code: KernelCode, group: Collection[int]) -> frozenset[int]:
-    """The plain accesses of those to one variable; none unless threads wait for it."""
-    image, order = machine.image, code.order
-    plain = {pc for pc in group if _is_plain(image.ops[pc])}
-    stores = {pc for pc in plain if image.ops[pc].startswith("st")}
-    values = {pc: code.flow.loaded(pc) for pc in group if is_load(image.instructions[pc])}
-    waits = [
-        pc
-        for pc, own in values.items()
-        if order.follows(pc, pc) and code.flow.values.blocks.get(pc) in code.flow.controlled(own)
-    ]
-    spins = [pc for pc in waits if pc in plain]
-    swaps = [pc for pc in group if {"cas", "exch"} & {*image.ops[pc].split(".")}]
-    known = spins or (stores and (waits or swaps))
-    if not known and not (stores and _is_checked_twice(code, plain - stores, stores)):
-        return frozenset()
-    own = [v for pc in plain - stores for v in values[pc]]
-    kept = {(owner, name) for owner, name, _ in own}
-    used = {
-        (image.owner[pc], name)
-        for pc in (*stores, *swaps)
-        for name in sources(image.instructions[pc])
-        if not any(name in x for x in image.instructions[pc].operands if x.startswith("["))
-    }
-    return frozenset(plain) if kept.isdisjoint(used) else frozenset()
+def place_of_meeting(place: Meeting, function: Function) -> int | None:
+    """The index of a place for a barrier in a function's code; None where it is not there."""
+    lines = root_lines(i.location for i in function.body)
+    own = [k for k, line in enumerate(lines) if place.first <= line <= place.last]
+    if not own:
+        return None
+    at = own[0] if place.signals else behind(function, own)
+    return at if at < len(function.body) else None
 
 
-def _is_checked_twice(code: KernelCode, loads: Iterable[int], stores: Collection[int]) -> bool:
-    """Whether stores depend on a load before a lock is taken, and on another one behind it."""
-    image, order, blocks = code.image, code.order, code.flow.values.blocks
-
-    def decides(pc: int) -> bool:
-        decided = code.flow.controlled(code.flow.loaded(pc))
-        return any(blocks.get(store) in decided for store in stores)
-
-    locks = [
-        pc
-        for pc, op in enumerate(image.ops)
-        if {"cas", "exch"} & {*op.split(".")} and order.follows(pc, pc)
-    ]
-    first = [(pc, lock) for pc in loads for lock in locks if order.follows(pc, lock)]
-    first = [(pc, lock) for pc, lock in first if decides(pc)]
-    return any(
-        other != pc and _is_plain(op) and op.startswith("ld") and decides(other)
-        for pc, lock in first[:1]
-        for other, op in enumerate(image.ops)
-        if order.follows(lock, other) and not order.follows(other, lock)
-    )
+def places_in_branches(function: Function, gap: Gap) -> tuple[int, ...]:
+    """The end of the first branch of a gap, the start of the second, and the end of both."""
+    lines = [*root_lines(i.location for i in function.body)]
+    last, start = gap.apart
+    first = [k for k, line in enumerate(lines) if gap.first <= line <= last]
+    then = [k for k, line in enumerate(lines) if start <= line <= gap.then]
+    if not first or not then or gap.first not in lines or gap.then not in lines:
+        return ()
+    if start == gap.line:  # with the condition, which ends in jumps
+        jumps = [k for k in then[:-1] if function.body[k].op.startswith("bra")]
+        then = then[then.index(jumps[-1]) + 1 :] if jumps else then
+    end = [k for k, line in enumerate(lines) if gap.line <= line <= gap.within[1]][-1] + 1
+    leaves = function.body[first[-1]].op.startswith("bra")
+    return (first[-1] + (not leaves), then[0], end) if end < len(lines) else ()
 
 
-def _is_plain(op: str) -> bool:
-    """Whether an access may be made strong: a plain one of one element of memory."""
-    head, *parts = op.split(".")
-    other = {"param", "local", "const", "nc", "v2", "v4", "f16x2"}
-    return head in ("ld", "st") and not is_strong(op) and other.isdisjoint(parts)
+def place_of_gap(function: Function, gap: Gap) -> int | None:
+    """The index in a function's code of the place of a barrier; None where it is not known."""
+    lines = [*root_lines(i.location for i in function.body)]
+    behind, before = gap.apart
+    if not {gap.first, gap.then}.issubset(lines):
+        return None
+    if gap.forward:
+        found = [k for k, line in enumerate(lines) if line == before]
+        return found[0] if found and behind < before else None
+    first = min(before, gap.first, gap.then)
+    found = [k for k, line in enumerate(lines) if first <= line <= behind]
+    return found[-1] + 1 if found and found[-1] + 1 < len(lines) else None

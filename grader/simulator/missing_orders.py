@@ -24,7 +24,7 @@ from grader.simulator.decode.memory import (
     is_strong,
     scope_of,
 )
-from grader.simulator.diagnose.locks import publishes
+from grader.simulator.diagnose.locks import plain_signals, publishes
 from grader.simulator.diagnose.race_messages import Missing, Pair
 from grader.simulator.diagnose.races import (
     BLOCK_SCOPE,
@@ -40,7 +40,6 @@ from grader.simulator.edited_code import (
     access_rows,
     most_trials,
     ordering,
-    plain_signals,
     strong,
     with_fences,
     with_ops,
@@ -163,7 +162,7 @@ class OrderTrials:
 
     def _plain(self, raw: Raw) -> dict[Pair, Missing]:
         """The races that end where plain accesses to what threads wait for are atomic."""
-        signals = plain_signals(self.machine, self.code, self.pairs)
+        signals = plain_signals(self.flow, self.code.order, self.pairs)
         found = (
             self._with_atomics(own, raw)
             for own in signals[: most_trials(self.machine.image, MOST_LINES)]

@@ -12,9 +12,9 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Mapping, Set
+from collections.abc import Callable, Mapping, Set
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,14 +28,22 @@ from grader.simulator.decode.memory import SHARED
 from grader.simulator.decode.module import Image
 from grader.simulator.decode.stack import local_variables
 from grader.simulator.diagnose.branching import behind_barrier
-from grader.simulator.diagnose.races import COMPUTED, NO_EFFECT, PASSED_BY
+from grader.simulator.diagnose.races import COMPUTED, NO_EFFECT, PASSED_BY, Report
+from grader.simulator.edited_code import changed_machine, jumps_to_end, without
+from grader.simulator.ptx.model import root_lines
 from grader.simulator.variants import Variant
+
+if TYPE_CHECKING:
+    from grader.simulator.diagnose.kernel_code import KernelCode
 
 Unset = Mapping[int, NDArray[np.bool_]]
 """By argument: the bytes of members that were never set."""
 
 MOST_TRACED = 1 << 18
 """The accesses that are recorded to see whether a thread passed a barrier by."""
+
+MOST_RETURNS = 3
+"""The lines with returns of which runs show whether threads leave before they load."""
 
 GARBAGE = (0x6EA96EA9, 0xF156F156, 1)
 """What runs give lanes for undefined values, one run each.
@@ -118,7 +126,7 @@ def run_confirmed(variant: Variant, launch: Launch, limits: Limits, optimized: I
     what has no value have NO_EFFECT where its value changes nothing.
     """
     begun, machine = time.thread_time(), variant.machine
-    raw = _run_with_passers(machine, launch, limits, count=variant.counts)
+    raw = run_with_passers(machine, launch, limits, count=variant.counts)
     if not raw.ended or not raw.reports.size:
         return raw
     missing = raw.reports["kind"] == c.LANE_MISSING
@@ -218,7 +226,7 @@ def _is_handed_on(image: Image, reads: Set[int]) -> bool:
     return False
 
 
-def _run_with_passers(machine: Machine, launch: Launch, limits: Limits, *, count: bool) -> Raw:
+def run_with_passers(machine: Machine, launch: Launch, limits: Limits, *, count: bool) -> Raw:
     """Run a launch; reports of early exits have PASSED_BY where the thread did not return.
 
     A block that lanes reach from the barrier, without a jump back, is for threads that did not
@@ -239,3 +247,29 @@ def _run_with_passers(machine: Machine, launch: Launch, limits: Limits, *, count
         passed = behind[k].by_all or not behind[k].executed.isdisjoint(own["pc"].tolist())
         r["flags"] |= PASSED_BY * passed
     return replace(raw, reports=reports)
+
+
+def return_before_load(
+    machine: Machine, code: KernelCode, r: Report, run: Callable[[Machine, int], Raw]
+) -> int:
+    """The line of a return but for which what a read finds would be written; 0 if none is known.
+
+    Args:
+        machine: the kernel's debug code.
+        code: what is read of its code.
+        r: the report of a read of shared memory that no thread has written.
+        run: runs a machine in an order.
+    """
+    function = machine.module.functions.get(machine.image.functions[0].name)
+    if function is None:
+        return 0
+    lines = [*root_lines(i.location for i in function.body)]
+    leaves = {node.line for node in code.variables.tree.walk("return_statement")}
+    jumps = {k: lines[k] for k in jumps_to_end(function) if lines[k] in leaves}
+    for line in sorted({line for line in jumps.values() if line < r.line})[:MOST_RETURNS]:
+        own = [k for k, at in jumps.items() if at == line]
+        raw = run(changed_machine(machine, without(function, own)), 0)
+        unset = raw.reports["kind"] == c.UNINIT
+        if raw.ended and r.pc not in raw.reports["pc"][unset]:
+            return line
+    return 0

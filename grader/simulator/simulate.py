@@ -24,16 +24,7 @@ from grader.compile.launch_limits import launch_bounds_error, launch_error, theo
 from grader.compile.program import Kernel, Program
 from grader.launch import Arrays, Finding, Launch, Trace, WorkMeasure, unpack_launches
 from grader.simulator.barrier_trials import BarrierTrials, SignalTrials
-from grader.simulator.core.bindings import (
-    COUNT_DISTINCT,
-    COUNT_FOREIGN,
-    LIMIT,
-    OLD_VALUE,
-    RACE,
-    STANDSTILL,
-    TIMEOUT,
-    core,
-)
+from grader.simulator.core import bindings as c
 from grader.simulator.core.run import Limits, Machine, Raw
 from grader.simulator.counters import access_table, counted_values, launch_counters, line_counters
 from grader.simulator.diagnose.aborts import unread_ptx
@@ -45,7 +36,13 @@ from grader.simulator.exchange import pack_traces, too_large, too_much_static, u
 from grader.simulator.missing_orders import OrderTrials
 from grader.simulator.order_runs import How, OneRun, Runs
 from grader.simulator.other_orders import OtherOrders
-from grader.simulator.outputs import Unset, left_behind, run_confirmed, unset_members
+from grader.simulator.outputs import (
+    Unset,
+    left_behind,
+    run_confirmed,
+    run_with_passers,
+    unset_members,
+)
 from grader.simulator.ptx.model import PtxError
 from grader.simulator.schedules import (
     most_of_one,
@@ -63,7 +60,7 @@ LEAST_STEPS = 1_000_000
 so many are enough to find a loop that repeats the same values."""
 
 MEASURES: Mapping[WorkMeasure, int | None] = MappingProxyType(
-    {"nothing": None, "work": 0, "sharing": COUNT_FOREIGN | COUNT_DISTINCT}
+    {"nothing": None, "work": 0, "sharing": c.COUNT_FOREIGN | c.COUNT_DISTINCT}
 )
 """What the core measures, by the caller's request."""
 
@@ -211,7 +208,7 @@ class _Simulation:
             stale = strong_loads(image) if limits.schedule else frozenset()
             limits = replace(limits, proof=proof, stale=stale)
             raw = run_confirmed(variant, self.launch, limits, self.optimized)
-            old = raw.reports["kind"] == OLD_VALUE
+            old = raw.reports["kind"] == c.OLD_VALUE
             self.may_be_old |= bool(old.any())
             raw = replace(raw, reports=raw.reports[~old])
             if not variant.counts:
@@ -237,13 +234,13 @@ class _Simulation:
         self, findings: tuple[Finding, ...], raw: Raw, limits: Limits
     ) -> tuple[Finding, ...]:
         """The findings of a run of the debug variant, with the calls that lead to their places."""
-        if not set(raw.reports["kind"]).isdisjoint((TIMEOUT, LIMIT)):
+        if not set(raw.reports["kind"]).isdisjoint((c.TIMEOUT, c.LIMIT)):
             return findings
         assert self.kernel is not None
         apart = self.variants_of.apart_of(self.kernel.symbol)
         limits = replace(limits, seconds=self.left().seconds, proof=False)
         other = run_confirmed(apart, self.launch, limits, self.optimized)
-        other = replace(other, reports=other.reports[other.reports["kind"] != OLD_VALUE])
+        other = replace(other, reports=other.reports[other.reports["kind"] != c.OLD_VALUE])
         other = unconfirmed(other, apart.machine.image, self.optimized)
         explainer = self.explainer(apart, other)
         self.add_trials(apart, other, limits, explainer)
@@ -258,17 +255,17 @@ class _Simulation:
             return
         plain = variants[0].machine
         own = replace(limits, steps=most, seconds=self.left().seconds)
-        if STANDSTILL in kinds and prod(self.launch.grid) > 1:
+        if c.STANDSTILL in kinds and prod(self.launch.grid) > 1:
             explainer.came = arrivals_of(machine, code, self.launch, own)
-        if RACE in kinds and raw.ended and machine.image.exact and self.trials:
+        if c.RACE in kinds and raw.ended and machine.image.exact and self.trials:
             self.trials -= 1
             orders = OrderTrials(machine, code, run)
             explainer.missing = found = orders.missing(raw)
             if not limits.schedule:
                 sides = orders.waits_and_signals(orders.pairs)
                 signals = SignalTrials(plain, code, *sides, run).missing(raw, found)
-                explainer.missing = {**signals, **found}
-        if not (limits.schedule or kinds.isdisjoint((RACE, STANDSTILL, *BARRIER_KINDS))):
+                explainer.missing = {**found, **signals}
+        if not (limits.schedule or kinds.isdisjoint((c.RACE, c.STANDSTILL, *BARRIER_KINDS))):
             explainer.cause = WaitTrials(machine, code, run).cause(raw)
             conflicts = Conflicts(machine, self.launch, own)
             explainer.trials = BarrierTrials(machine, plain, code, raw, run, conflicts)
@@ -278,14 +275,14 @@ class _Simulation:
 
         def run(machine: Machine, schedule: int) -> Raw:
             own = replace(limits, seconds=self.left().seconds, schedule=schedule or limits.schedule)
-            return machine.run(self.launch, replace(own, proof=False), count=False)
+            return run_with_passers(machine, self.launch, replace(own, proof=False), count=False)
 
         return run
 
     def run_once(self, variant: Variant, limits: Limits) -> OneRun:
         """Run a variant: what is found beside old values, and what explains each of them."""
         raw = run_confirmed(variant, self.launch, limits, self.optimized)
-        old = raw.reports["kind"] == OLD_VALUE
+        old = raw.reports["kind"] == c.OLD_VALUE
         pcs = frozenset(int(pc) for pc in raw.reports["pc"][old])
         if not raw.reports.size:
             return OneRun(raw, (), (), pcs)
@@ -387,7 +384,7 @@ _OPTIONS = ("threads", "limit", "steps", "schedules", "table", "sample", "measur
 def run(request: Any, arrays: Mapping[str, NDArray[Any]]) -> tuple[list[Any], Arrays]:
     """Simulate the launches of a request; return their traces as JSON and arrays."""
     if request is None:  # all is imported before there is a submission
-        core()
+        c.core()
         return [], {}
     program, decoded = unpack_program(request["program"]), _decoded(json.dumps(request["program"]))
     decoded.add(program, request["ahead"])

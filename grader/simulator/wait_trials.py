@@ -22,6 +22,7 @@ from grader import regex
 from grader.launch import WARP_SIZE, Finding, Launch
 from grader.simulator.core import bindings as c
 from grader.simulator.core.run import Limits, Machine, Raw
+from grader.simulator.decode.memory import SHARED
 from grader.simulator.decode.module import Image
 from grader.simulator.diagnose.aborts import Arrivals, arrivals
 from grader.simulator.diagnose.copies import NOT_COMMITTED, WHY_BITS
@@ -115,6 +116,27 @@ class Conflicts:
             return ACROSS_BLOCKS
         warps = prod(self.launch.block) > WARP_SIZE
         return 0 if warps and self._meet(r, block=True) else r.flags & WITHIN_WARP
+
+    def exchanged(self, r: Report) -> bool:
+        """Whether a warp reads an element of a race's shared variable that another one wrote.
+
+        Not where lanes of a warp synchronize: then warps may use the variable in parts.
+        """
+        ops = self.machine.image.ops
+        if r.target.space != "shared" or any(op.startswith("bar.warp") for op in ops):
+            return False
+        start, wrote = r.address - r.target.offset, dict[tuple[int, int], int]()
+        own = self.accesses[self.accesses["space"] == SHARED]
+        own = own[np.argsort(own["phase"], kind="stable")]
+        for at, block, thread, pc in own[["at", "block", "thread", "pc"]].tolist():
+            if not start <= at < start + r.target.size:
+                continue
+            element, warp = (block, at // _WORD), thread // WARP_SIZE
+            if not ops[pc].startswith("ld"):
+                wrote[element] = warp
+            elif wrote.get(element, warp) != warp:
+                return True
+        return False
 
     def _meet(self, r: Report, *, block: bool) -> bool:
         """Whether warps of one `block`, or several blocks, access one word in both places."""

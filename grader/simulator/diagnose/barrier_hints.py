@@ -2,12 +2,34 @@
 
 from __future__ import annotations
 
+from grader import dataclass
 from grader.simulator.diagnose.places import Exchange, Gap
 
 _NAMED_BARRIER = "a named barrier (bar.sync) of all threads that read or write it"
 """The fix where only some threads of a block arrive: __syncthreads() would wait forever."""
 GRID_BARRIER = "a barrier of all blocks (grid.sync())"
 _ACCESSES = {"RAW": ("write", "read"), "WAR": ("read", "write")}
+
+
+@dataclass(frozen=True)
+class Meeting:
+    """Where the threads of a block have to meet, since one of them signals or waits for all.
+
+    Attributes:
+        line: the line of the signal or wait.
+        access: the line of the access that it is to order.
+        first: the first line of the statement that a barrier is missing before, or behind.
+        last: the last one.
+        signals: whether it is a signal, which the barrier precedes.
+        warp: whether only the lanes of a warp have to meet.
+    """
+
+    line: int
+    access: int
+    first: int
+    last: int
+    signals: bool
+    warp: bool = False
 
 
 def barrier_advice(gap: Gap, hazard: str, *, warp: bool) -> str:
@@ -17,6 +39,8 @@ def barrier_advice(gap: Gap, hazard: str, *, warp: bool) -> str:
     own, other = _ACCESSES.get(hazard, ("first write", "other write"))
     if gap.first != gap.then:
         own, other = f"line {gap.first}", f"line {gap.then}"
+    if gap.chosen:
+        return _chosen_by_memory(gap)
     if gap.kind == "condition":
         where = ", outside the branch or loop that only some threads enter" * (
             gap.inner and not warp
@@ -70,6 +94,17 @@ def barrier_advice(gap: Gap, hazard: str, *, warp: bool) -> str:
     )
 
 
+def _chosen_by_memory(gap: Gap) -> str:
+    """The sentences about elements that values in memory choose."""
+    lines = f"line {gap.first}" + f" and line {gap.then}" * (gap.first != gap.then)
+    return (
+        "Values in memory choose the element, so any thread of any block may access it, and no "
+        f"barrier orders them. Access it in {lines} by atomics, such as a relaxed "
+        "cuda::atomic_ref, or atomicAdd of 0 and atomicExch. Or read what was there before "
+        "from another array than the one that you write."
+    )
+
+
 def _between_branches(gap: Gap, barrier: str, own: str, other: str) -> str:
     """The sentences about accesses in two branches of one statement."""
     return (
@@ -79,6 +114,15 @@ def _between_branches(gap: Gap, barrier: str, own: str, other: str) -> str:
         + " Put another one behind both, before the next iteration of the loop."
         * gap.both
     ).replace("the line", "line")
+
+
+def beside_atomic(line: int, other: int) -> str:
+    """The fix of a plain write of what the atomic of another line changes at the same time."""
+    return (
+        f"Line {line} writes plainly what the atomic of line {other} updates meanwhile. Write it "
+        f"in line {line} by an atomic, too, such as atomicExch or atomicMin, or leave this to one "
+        "thread behind a barrier that all threads of the block reach."
+    )
 
 
 def _place(gap: Gap, hazard: str) -> str:
@@ -110,3 +154,18 @@ def exchange_hint(lines: Exchange, name: str) -> str:
         "No atomic exchanges two elements: let only one thread of each pair do it, such as the one "
         "with the smaller index, and let no element be in two pairs."
     )
+
+
+def meeting_hint(m: Meeting) -> str:
+    """The fix of a race of threads whose block, or warp, has one thread that signals, or waits."""
+    others, own = ("warps", "lanes") if m.warp else ("blocks", "threads")
+    barrier = "__syncwarp()" if m.warp else "__syncthreads()"
+    if m.signals:
+        what = (
+            f"signals other {others} while {own} of its own may not have executed line {m.access}"
+        )
+        fix = f"Let them all arrive first: put {barrier} before line {m.first}."
+    else:
+        what = f"waits for other {others} while {own} of its own go on to line {m.access}"
+        fix = f"Let them all wait: put {barrier} after line {m.last}."
+    return f"The thread in line {m.line} {what}. {fix} A run with that does not have this race."

@@ -5,23 +5,27 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from grader import regex
 from grader.launch import Finding, OtherAccess, Severity
 from grader.simulator.core import bindings as c
 from grader.simulator.core.memory import GRID_REGISTERS
 from grader.simulator.decode.module import Image
-from grader.simulator.diagnose.races import PASSED_BY, WITHIN_WARP, Report
+from grader.simulator.diagnose.kernel_code import source_lines
+from grader.simulator.diagnose.races import ACROSS_BLOCKS, PASSED_BY, WITHIN_WARP, Report
 from grader.simulator.ptx.source_map import is_copy
 
 if TYPE_CHECKING:
     from grader.compile.syntax import Tree
+    from grader.simulator.core.run import Raw
+    from grader.simulator.diagnose.kernel_code import KernelCode
     from grader.simulator.diagnose.race_places import Trials
 
 _HIDDEN_RETURN = regex(r"^[ \t]*#[ \t]*define\b.*\breturn\b|\bexit\s*;", re.MULTILINE)
 """A return that the syntax tree does not show: in a macro, or in inline asm."""
 
+_BARRIER_CALL = regex(r"__syncthreads\w*\s*\(|[\w.:>-]*sync\s*\(")
 _LOOPS = ("for_statement", "while_statement", "do_statement")
 _LEFT = (*_LOOPS, "switch_statement")
 """What a break leaves."""
@@ -63,7 +67,7 @@ def barrier_finding(r: Report, kernel: str, tree: Tree, op: str, trials: Trials 
         op: the opcode of the instruction.
         trials: what tries another place for the barrier.
     """
-    returned, past = may_have_returned(r, kernel, tree), leads_past(r, tree)
+    returned, past = may_have_returned(r.line, kernel, tree), leads_past(r, tree)
     finding = _finding(r, returned=returned, past=past, op=op)
     tried = trials if finding.severity == "error" and op.startswith("bar") else None
     if tried is None or (moved := tried.moved(r)) is None:
@@ -76,32 +80,78 @@ def barrier_finding(r: Report, kernel: str, tree: Tree, op: str, trials: Trials 
 
 
 def with_barriers_first(
-    reports: Sequence[Report], findings: Sequence[Finding], trials: Trials
+    reports: Sequence[Report], findings: Sequence[Finding], trials: Trials, code: KernelCode
 ) -> list[Finding]:
     """The findings of which races follow from the barriers that some threads do not reach.
+
+    Reads of what no thread has written name the return before which it should be.
 
     Args:
         reports: the reports.
         findings: the finding of each.
         trials: what tries other places for these barriers.
+        code: what is read of the kernel's code.
     """
     pairs = list(zip(reports, findings, strict=True))
     errors = [r for r, f in pairs if f.kind == "barrier-divergence" and f.severity == "error"]
+    first = [r.line for r, f in pairs if r in errors and not f.follows]
     moves = {r.line: moved for r in errors if (moved := trials.moved(r)) is not None}
+
+    code_lines = zip(code.image.ops, code.line_of, strict=False)
+    barriers = sorted({n for op, n in code_lines if op.startswith(("bar.sync", "barrier.sync"))})
 
     def placed(r: Report, f: Finding) -> Finding:
         if r.kind in BARRIER_KINDS and r.line in moves:
             return replace(f, follows=0)
+        if r.kind == c.UNINIT and r.target.space == "shared" and (line := trials.returned(r)):
+            return replace(f, hint=_return_hint(r, line, _last_barrier(line, code.variables.tree)))
         lines = frozenset((r.line, r.line2))
         cause = next((line for line, moved in moves.items() if lines in moved.ended), 0)
-        if r.kind != c.RACE or not cause:
+        if r.kind != c.RACE or r.has(ACROSS_BLOCKS):
             return f
-        hint = (
-            f"Correct the barrier of line {cause} first. A run with that does not have this race."
-        )
+        if cause:
+            why = ". A run with that does not have this race."
+        elif first and (own := [n for n in barriers if min(lines) < n < max(lines)]):
+            cause = first[0]
+            why = (
+                f": until all threads reach it equally often, that of line {own[0]} orders nothing."
+            )
+        else:
+            return f
+        hint = f"Correct the barrier of line {cause} first{why}"
         return replace(f, follows=f.follows + 1, hint=hint)
 
     return [placed(r, f) for r, f in pairs]
+
+
+def _return_hint(r: Report, line: int, barrier: int) -> str:
+    """The fix of a read of elements whose threads return before they write them.
+
+    Args:
+        r: the report of the read.
+        line: the line of the return.
+        barrier: the last line that all threads have to reach; 0 if it is not known.
+    """
+    where = f"after line {barrier}" if barrier else "after the last barrier"
+    return (
+        f"Threads return in line {line} before they write their elements of `{r.target.name}`, and "
+        f"line {r.line} reads these. Let all threads of the block reach the load and the barriers: "
+        f"return only {where}, and store 0 where there is no data. A run in which no thread "
+        f"returns in line {line} does not have this finding."
+    )
+
+
+def _last_barrier(line: int, tree: Tree) -> int:
+    """The last line of the last barrier behind a line of its function, or of the loop around it."""
+    calls = [x for x in tree.walk("call_expression") if _BARRIER_CALL.match(x.text)]
+    for node in tree.walk("return_statement"):
+        function = next((a for a in node.ancestors if a.kind == "function_definition"), None)
+        if node.line == line and function is not None:
+            own = [x for x in calls if line <= x.line <= function.last_line]
+            around = [a for x in own[-1:] for a in (x, *x.ancestors) if a.index > function.index]
+            last = [a.last_line for k, a in enumerate(around) if not k or a.kind in _LOOPS]
+            return max(last, default=0)
+    return 0
 
 
 def _finding(r: Report, *, returned: bool, past: int, op: str) -> Finding:
@@ -269,8 +319,29 @@ def leads_past(r: Report, tree: Tree) -> int:
     return max((n for n in lines if n <= r.line), default=min(lines, default=0))
 
 
-def may_have_returned(r: Report, kernel: str, tree: Tree) -> bool:
-    """Whether a return of a kernel may precede a barrier: else threads that left passed it by."""
+def breaks_barriers(raw: Raw, image: Image, code: KernelCode) -> bool:
+    """Whether a run has a finding about barriers, other than that threads returned before one.
+
+    Args:
+        raw: the run, with PASSED_BY where a thread did not return.
+        image: what ran.
+        code: what is read of the kernel's code.
+    """
+    lines, kernel = source_lines(image), image.functions[0].name
+
+    def breaks(r: Any) -> bool:
+        if int(r["kind"]) != c.EARLY_EXIT or r["extra"] or r["flags"] & PASSED_BY:
+            return int(r["kind"]) in BARRIER_KINDS
+        return not may_have_returned(lines[r["pc"]], kernel, code.variables.tree)
+
+    return any(map(breaks, raw.reports))
+
+
+def may_have_returned(line: int, kernel: str, tree: Tree) -> bool:
+    """Whether a return of a kernel may precede the barrier of a line.
+
+    Else threads that left passed it by.
+    """
     source = tree.data.decode()
     if _HIDDEN_RETURN.search(source):
         return True
@@ -280,8 +351,8 @@ def may_have_returned(r: Report, kernel: str, tree: Tree) -> bool:
         around = [a for a in node.ancestors if a.kind == "function_definition"]
         kernels = [a for a in around if re.search(launched, a.text.partition("{")[0], re.S)]
         if kernels and not node.named:
-            inside = kernels[0].line <= r.line <= kernels[0].last_line
+            inside = kernels[0].line <= line <= kernels[0].last_line
             before = [node, *(a for a in node.ancestors if a.kind in _LOOPS)]
-            if not inside or any(a.line <= r.line for a in before):
+            if not inside or any(a.line <= line for a in before):
                 return True
     return False

@@ -175,6 +175,8 @@ class Confirmation:
         i = self.image.instructions[store]
         if self.image.owner[load] != self.image.owner[store] or len(i.operands) < 2:
             return False
+        if not self._leads(load, store):  # optimized code may reuse the register
+            return False
         readers = self.readers_of(self.image.owner[load])
         work, visited = list(targets(self.image.instructions[load])), set[str]()
         while work:
@@ -205,6 +207,19 @@ class Confirmation:
         after = bisect_left(self.decoded, pc)
         return self.blocks[self.decoded[min(after, len(self.decoded) - 1)]]
 
+    def _successors(self, number: int) -> list[list[int]]:
+        """The successors of each block of a function."""
+        if number not in self.after:
+            self.after[number] = [successors(b) for b in self.image.functions[number].blocks]
+        return self.after[number]
+
+    def _leads(self, pc: int, other: int) -> bool:
+        """Whether a way leads from an instruction to another one of its function."""
+        (number, start), (_, end) = self._block_of(pc), self._block_of(other)
+        after = self._successors(number)
+        ways = (s for s in after[start] if end in reachable(after, s))
+        return (start == end and pc < other) or any(True for _ in ways)
+
     def _always_leads(self, pc: int, others: set[int]) -> bool:
         """Whether every way from an instruction to the end of its function leads to another one."""
         number, start = self._block_of(pc)
@@ -214,9 +229,7 @@ class Confirmation:
         then = {k for n, k, _ in places if n == number}
         if not then:
             return False
-        if number not in self.after:
-            self.after[number] = [successors(b) for b in self.image.functions[number].blocks]
-        after = self.after[number]
+        after = self._successors(number)
         ends = {k for k, follow in enumerate(after) if not follow}
         without = [[k for k in follow if k not in then] for follow in after]
         return ends.isdisjoint(reachable(without, start))

@@ -143,10 +143,10 @@ class Explainer:
         explain = partial(explained, self.code.confirmation, reports)
         reports = [r for r in map(explain, reports) if r is not None]
         found = self._ordered(reports, list(map(self._finding, reports)))
-        found = with_barriers_first(reports, found, self.trials) if self.trials else found
-        found = with_first_hints(found, self.cause)
+        if self.trials:
+            found = with_barriers_first(reports, found, self.trials, self.code)
         self.calls_unknown = any(map(self._lacks_calls, reports, found))
-        return fold(found)
+        return fold(with_first_hints(found, self.cause))
 
     def _lacks_calls(self, r: Report, finding: Finding) -> bool:
         """Whether several calls lead to a place of an error."""
@@ -323,8 +323,8 @@ class Explainer:
                 r, in_loop=in_loop, sign_hint=self.sign_hint, unoptimized=unoptimized
             )
         elif r.kind in BARRIER_KINDS:
-            kernel, tree = self.launch.kernel, self.code.variables.tree
-            finding = barrier_finding(r, kernel, tree, self._op(r.pc), self.trials)
+            tree = self.code.variables.tree
+            finding = barrier_finding(r, self.launch.kernel, tree, self._op(r.pc), self.trials)
         else:
             called = self.code.calls.leading_to(r.pc2, self.code.lines) if r.line2 else ()
             placed = replace(r, line2=called[0].line if called else r.line2)

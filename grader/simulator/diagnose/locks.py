@@ -1,21 +1,25 @@
 """Races of accesses that a lock is meant to order: what is wrong with how it is taken.
 
-Whether fences are missing is tried before: see missing_orders.py.
+Whether fences are missing is tried before: see missing_orders.py. `plain_signals` are what it makes
+atomic: the plain accesses to locks, and to what else threads wait for.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from grader import dataclass, regex
-from grader.simulator.diagnose.consequences import Flow
+from grader.simulator.decode.dataflow import sources
+from grader.simulator.decode.memory import is_strong
+from grader.simulator.diagnose.consequences import Flow, is_load
 from grader.simulator.diagnose.places import LOOPS
-from grader.simulator.diagnose.races import ACROSS_BLOCKS, Report, subject
+from grader.simulator.diagnose.races import ACROSS_BLOCKS, ProgramOrder, Report, subject
 
 if TYPE_CHECKING:
     from grader.compile.syntax import Node, Tree
+    from grader.simulator.diagnose.race_messages import Pair
 
 _MOST_LETTERS = 1000
 """Of a line, the letters that are searched."""
@@ -24,6 +28,7 @@ _TAKES_LOCK = regex(
     r"(?:\s*\w+\s*,)?\s*(?:\d+u?|[A-Z_]+|true)\s*\)"
 )
 """An atomic swap that sets a constant, as of a lock."""
+_FREES = regex(r"\batomic(?:Exch|CAS)\w*\s*\([^;]*,\s*(?:0u?|false)\s*\)")
 _PUBLISHES = regex(r"\batomicCAS|\bcompare_exchange_")
 _TAKES_OBJECT = regex(r"\bcompare_exchange_\w+\s*\([^,;]{1,80},\s*(?:\d+u?|[A-Z_]+|true)\s*[,)]")
 _ENDLESS = regex(r"\(?\s*(?:true|1)?\s*\)?")
@@ -73,7 +78,7 @@ class Locks:
                     f"Line {lock.line} takes `{lock.place}`, and line {freed[0]} frees "
                     f"`{freed[1]}`. Free the lock that was taken."
                 )
-            if lock.decided and self._gives_up(lock.line, r):
+            if lock.decided and self._is_freed(lock) and self._gives_up(lock.line, r):
                 return (
                     f"The loop around line {lock.line} may end without the lock, and line {r.line} "
                     "is executed all the same. Execute it, and free the lock, only where the lock "
@@ -141,6 +146,16 @@ class Locks:
         lines = enumerate(self.lines, 1)
         return any(frees.search(text[:_MOST_LETTERS]) for n, text in lines if n > lock.line)
 
+    def _is_freed(self, lock: Lock) -> bool:
+        """Whether a later line writes a lock, or any other one frees one, of another name there."""
+        base = re.sub(r"[\s&*()]", "", lock.place.partition("[")[0])
+        name = rf"{re.escape(base)}\b(?:\s*\[[^\]]*\])?"
+        writes = re.compile(rf"\batomic\w+\s*\([\s&*(]*{name}|(?:\*\s*|^\s*){name}\s*=[^=]")
+        own = {at.line for at in self.image.locations if 0 < at.line <= len(self.lines)}
+        text = {n: self.lines[n - 1][:_MOST_LETTERS] for n in own - {lock.line}}
+        later = (x for n, x in text.items() if n > lock.line)
+        return any(map(_FREES.search, text.values())) or any(map(writes.search, later))
+
     def _gives_up(self, line: int, r: Report) -> bool:
         """Whether a loop around a swap in a line ends by what the swap does not decide, too."""
         swaps = (
@@ -194,3 +209,78 @@ def publishes(text: str) -> bool:
     text = text[:_MOST_LETTERS]
     takes = _TAKES_LOCK.search(text) or _TAKES_OBJECT.search(text)
     return not takes and _PUBLISHES.search(text) is not None
+
+
+def plain_signals(flow: Flow, order: ProgramOrder, pairs: Iterable[Pair]) -> list[frozenset[int]]:
+    """The plain accesses to each variable that threads wait for, or take as a lock.
+
+    Args:
+        flow: where the values of the kernel's code go.
+        order: which of its instructions follow others.
+        pairs: the races of a run.
+    """
+    groups = list[set[int]]()
+    for pair in pairs:
+        near = [group for group in groups if not group.isdisjoint(pair)]
+        groups = [group for group in groups if group not in near] + [set(pair).union(*near)]
+    found = (_plain_of(flow, order, group) for group in groups)
+    return sorted((own for own in found if own), key=min)
+
+
+def _plain_of(flow: Flow, order: ProgramOrder, group: Collection[int]) -> frozenset[int]:
+    """The plain accesses of those to one variable; none unless threads wait for it."""
+    image = flow.image
+    plain = {pc for pc in group if is_plain(image.ops[pc])}
+    stores = {pc for pc in plain if image.ops[pc].startswith("st")}
+    values = {pc: flow.loaded(pc) for pc in group if is_load(image.instructions[pc])}
+    waits = [
+        pc
+        for pc, own in values.items()
+        if order.follows(pc, pc) and flow.values.blocks.get(pc) in flow.controlled(own)
+    ]
+    spins = [pc for pc in waits if pc in plain]
+    swaps = [pc for pc in group if {"cas", "exch"} & {*image.ops[pc].split(".")}]
+    known = spins or (stores and (waits or swaps))
+    if not known and not (stores and _is_checked_twice(flow, order, plain - stores, stores)):
+        return frozenset()
+    own = [v for pc in plain - stores for v in values[pc]]
+    kept = {(owner, name) for owner, name, _ in own}
+    used = {
+        (image.owner[pc], name)
+        for pc in (*stores, *swaps)
+        for name in sources(image.instructions[pc])
+        if not any(name in x for x in image.instructions[pc].operands if x.startswith("["))
+    }
+    return frozenset(plain) if kept.isdisjoint(used) else frozenset()
+
+
+def _is_checked_twice(
+    flow: Flow, order: ProgramOrder, loads: Iterable[int], stores: Collection[int]
+) -> bool:
+    """Whether stores depend on a load before a lock is taken, and on another one behind it."""
+    image, blocks = flow.image, flow.values.blocks
+
+    def decides(pc: int) -> bool:
+        decided = flow.controlled(flow.loaded(pc))
+        return any(blocks.get(store) in decided for store in stores)
+
+    locks = [
+        pc
+        for pc, op in enumerate(image.ops)
+        if {"cas", "exch"} & {*op.split(".")} and order.follows(pc, pc)
+    ]
+    first = [(pc, lock) for pc in loads for lock in locks if order.follows(pc, lock)]
+    first = [(pc, lock) for pc, lock in first if decides(pc)]
+    return any(
+        other != pc and is_plain(op) and op.startswith("ld") and decides(other)
+        for pc, lock in first[:1]
+        for other, op in enumerate(image.ops)
+        if order.follows(lock, other) and not order.follows(other, lock)
+    )
+
+
+def is_plain(op: str) -> bool:
+    """Whether an access may be made strong: a plain one of one element of memory."""
+    head, *parts = op.split(".")
+    other = {"param", "local", "const", "nc", "v2", "v4", "f16x2"}
+    return head in ("ld", "st") and not is_strong(op) and other.isdisjoint(parts)

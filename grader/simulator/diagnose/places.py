@@ -72,6 +72,7 @@ class Gap:
         head: of one not `forward`, whether the first line is the condition of the loop.
         grid: whether threads of other blocks conflict in the two lines, too.
         in_line: of one not `forward` with one line, whether its loop is in that line alone.
+        chosen: whether memory chooses the element, and atomics in the two lines end the race.
     """
 
     first: int
@@ -88,6 +89,7 @@ class Gap:
     head: bool = False
     grid: bool = False
     in_line: bool = False
+    chosen: bool = False
 
 
 class Branches:
@@ -132,6 +134,16 @@ class Branches:
         if not gap.forward:
             return gap
         return self._around(gap, *pairs[0])
+
+    def end_of_round(self, gap: Gap, name: str) -> Gap:
+        """The end of the round of the innermost loop around both lines, which access a variable."""
+        lines, end = (gap.first, gap.then), Gap(gap.first, gap.then, False, gap.named)
+        first, then = (next(iter(self._uses(line, name)), None) for line in lines)
+        if first is None or then is None:
+            return end
+        behind, before, block = _statements(first, then, name)
+        alone = gap.first == gap.then and _loops_in_its_line(first)
+        return replace(end, apart=(behind, before), block=block, in_line=alone)
 
     def around(self, line: int) -> Iterator[tuple[int, int]]:
         """The first and last lines of the `if` statements around a barrier of a line in its loop.

@@ -9,7 +9,12 @@ from collections.abc import Callable, Mapping, Sequence
 
 from grader import dataclass, regex
 from grader.launch import Finding, OtherAccess, Severity
-from grader.simulator.diagnose.barrier_hints import barrier_advice
+from grader.simulator.diagnose.barrier_hints import (
+    Meeting,
+    barrier_advice,
+    beside_atomic,
+    meeting_hint,
+)
 from grader.simulator.diagnose.places import Gap, access_word
 from grader.simulator.diagnose.races import (
     ACROSS_BLOCKS,
@@ -139,6 +144,8 @@ def _within_block_fix(r: Report, hazard: str, gap: Gap | None) -> str:
         )
     if hazard != "WAW":
         return f"{_not_ordered(r, hazard)} {advice}"
+    if gap.kind != "between" and r.has(ATOMIC) != r.has(OTHER_ATOMIC):
+        return beside_atomic(*((r.line2, r.line) if r.has(ATOMIC) else (r.line, r.line2)))
     if gap.kind != "between":
         return f"Two threads write the same element. Check the index. {advice}"
     if r.target.dynamic and r.line != r.line2:
@@ -196,24 +203,7 @@ _LIBRARY = regex(
     r"clear|test|wait)\s*\("
 )
 """An operation of libcu++, which takes a memory order."""
-_LOOP = regex(r"\b(?:while|for|do)\b")
-
-
-@dataclass(frozen=True)
-class Meeting:
-    """Where the threads of a block have to meet, since one of them signals or waits for all.
-
-    Attributes:
-        line: the line of the signal or wait.
-        first: the first line of the statement that a barrier is missing before, or behind.
-        last: the last one.
-        signals: whether it is a signal, which the barrier precedes.
-    """
-
-    line: int
-    first: int
-    last: int
-    signals: bool
+_LOOP, _CACHED = regex(r"\b(?:while|for|do)\b"), regex(r"\b__ld(?:c[agsv]|lu)\b")
 
 
 @dataclass(frozen=True)
@@ -274,7 +264,7 @@ def order_hint(r: Report, missing: Missing, text: Callable[[int], str]) -> str:
     if missing.widens:
         return _wider_hint(missing, text)
     if missing.meeting is not None:
-        return _meeting_hint(r, missing.meeting)
+        return meeting_hint(missing.meeting)
     fence = "__threadfence()" if r.has(ACROSS_BLOCKS) else "__threadfence_block()"
     if (early := missing.early) is not None:
         return _early_hint(r, early, fence)
@@ -313,9 +303,10 @@ def _plain_accesses(missing: Missing, text: Callable[[int], str]) -> tuple[list[
         says.append(f"Line {line} writes plainly what other threads read or update meanwhile.")
         fixes.append(f"write it in line {line} by an atomic such as atomicExch")
     if line := missing.reads:
-        loop = _LOOP.search(text(line))
+        loop, cached = _LOOP.search(text(line)), _CACHED.search(text(line))
         how = "waits for another thread by" if loop else "tests a value of other threads by"
         why = ", which the compiler may do only once, before the loop" * bool(loop)
+        why = f": `{cached[0]}` loads from a cache, and is no atomic" if cached else why
         says.append(f"Line {line} {how} a plain read{why}.")
         fixes.append(f"read it in line {line} by atomicAdd of 0, or through a pointer to volatile")
     return says, fixes
@@ -343,22 +334,6 @@ def _early_hint(r: Report, early: Early, fence: str) -> str:
         f"{subject(r)}: they may access it in between. Put the statement of line {early.line} "
         f"after line {early.behind}{more}. A run with that does not have this race."
     )
-
-
-def _meeting_hint(r: Report, m: Meeting) -> str:
-    """The fix of a race of threads whose block has one thread that signals, or waits.
-
-    Args:
-        r: the report, with the access that the program orders first as partner.
-        m: where the threads have to meet.
-    """
-    if m.signals:
-        what = f"signals other blocks while threads of its own may not have executed line {r.line2}"
-        fix = f"Let them all arrive first: put __syncthreads() before line {m.first}."
-    else:
-        what = f"waits for other blocks while threads of its own go on to line {r.line}"
-        fix = f"Let them all wait: put __syncthreads() after line {m.last}."
-    return f"The thread in line {m.line} {what}. {fix} A run with that does not have this race."
 
 
 def by_scope(reports: Sequence[Report], missing: Mapping[Pair, Missing]) -> list[bool]:

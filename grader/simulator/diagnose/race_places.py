@@ -10,10 +10,13 @@ from typing import TYPE_CHECKING, Protocol
 
 from grader import dataclass
 from grader.simulator.core import bindings as c
+from grader.simulator.diagnose.consequences import is_load
 from grader.simulator.diagnose.places import Gap, Kind
 from grader.simulator.diagnose.races import (
     ACROSS_BLOCKS,
+    ATOMIC,
     IN_FLIGHT,
+    OTHER_ATOMIC,
     OTHER_STORE,
     SAME_INSTRUCTION,
     SAME_VALUE,
@@ -48,6 +51,15 @@ class Trials(Protocol):
 
     def reach(self, r: Report) -> int:
         """The farthest that threads are apart which conflict in a race's two places."""
+
+    def exchanged(self, r: Report) -> bool:
+        """Whether a warp reads an element of a race's variable that another one wrote before."""
+
+    def ends_by_atomics(self, r: Report) -> bool:
+        """Whether a race ends where all racing accesses to its variable are atomic."""
+
+    def returned(self, r: Report) -> int:
+        """The line of a return but for which what a read finds would be written, or 0."""
 
     def moved(self, r: Report) -> Moved | None:
         """Where a barrier that some threads do not reach is for all of them; None if not found."""
@@ -108,11 +120,26 @@ class RacePlaces:
 
     def _widened(self, r: Report) -> Report:
         """A race within a warp as one of the block, where other warps conflict in its places."""
-        if not r.has(WITHIN_WARP) or r.has(_NO_GAP) or self._reach(r):
+        if not r.has(WITHIN_WARP) or r.has(_NO_GAP):
             return r
         other = replace(r, flags=r.flags & ~WITHIN_WARP)
+        if self._reach(r):  # the two places are of one warp; others may use the array in turn
+            return other if self._is_exchanged(r, other) else r
         gap = self._gap(other)
         return r if gap is None or gap.kind == "unknown" else other
+
+    def _is_exchanged(self, r: Report, other: Report) -> bool:
+        """Whether warps exchange elements of a race's array, and a barrier of the block ends it.
+
+        Args:
+            r: the race, within a warp.
+            other: the same as one of the block.
+        """
+        if self.trials is None or self._reach(r) == ACROSS_BLOCKS or not self.trials.exchanged(r):
+            return False
+        gap = self._gap(other)
+        placed = gap is not None and gap.kind == "between" and gap.forward
+        return placed and gap is not None and bool(self.trials.orders(gap, other))
 
     def _reach(self, r: Report) -> int:
         """The flag of a race between the threads farthest from each other that conflict there."""
@@ -130,7 +157,22 @@ class RacePlaces:
         placed = self.code.branches.placed(gap, r.target.name, library=library)
         if placed.kind in ("branches", "waiting") and self._has_mbarriers:
             return replace(placed, kind="phases")
+        if placed.kind == "condition" and self.trials and self._is_chosen(r):
+            return replace(placed, chosen=self.trials.ends_by_atomics(r))
         return self._tried(placed, r)
+
+    def _is_chosen(self, r: Report) -> bool:
+        """Whether values in memory choose the element of global memory that a race is for."""
+        if r.target.space != "global" or r.has(ATOMIC | OTHER_ATOMIC):
+            return False
+        flow, image = self.code.flow, self.code.image
+        loads = (
+            pc
+            for pc, i in enumerate(image.instructions)
+            if is_load(i) and not i.op.startswith("ld.param")
+        )
+        names = flow.effects({value for pc in loads for value in flow.loaded(pc)})[0]
+        return any(not flow.addressed(pc).isdisjoint(names) for pc in (r.pc, r.pc2))
 
     @cached_property
     def _has_mbarriers(self) -> bool:
@@ -138,7 +180,13 @@ class RacePlaces:
 
     def _tried(self, gap: Gap, r: Report) -> Gap:
         """The gap, or the end of the round, where a barrier there alone ends the race."""
-        if self.trials is None or gap.named or gap.kind in ("library", "waiting"):
+        if self.trials is None or gap.named or gap.kind == "library":
+            return gap
+        if gap.kind in ("branches", "waiting") and self.order.share_a_loop(r.pc, r.pc2):
+            end = self.code.branches.end_of_round(gap, r.target.name)
+            if self.trials.orders(end, r):
+                return end
+        if gap.kind == "waiting":
             return gap
         if gap.kind == "branches":
             twice = replace(gap, both=True)
