@@ -13,7 +13,7 @@ from grader.simulator.core import bindings as c
 from grader.simulator.core.memory import GRID_REGISTERS
 from grader.simulator.decode.module import Image
 from grader.simulator.diagnose.kernel_code import source_lines
-from grader.simulator.diagnose.races import ACROSS_BLOCKS, PASSED_BY, WITHIN_WARP, Report
+from grader.simulator.diagnose.races import ACROSS_BLOCKS, IN_FLIGHT, PASSED_BY, WITHIN_WARP, Report
 from grader.simulator.ptx.source_map import is_copy
 
 if TYPE_CHECKING:
@@ -94,7 +94,8 @@ def with_barriers_first(
     """
     pairs = list(zip(reports, findings, strict=True))
     errors = [r for r, f in pairs if f.kind == "barrier-divergence" and f.severity == "error"]
-    first = [r.line for r, f in pairs if r in errors and not f.follows]
+    parted = (c.DIVERGENCE, c.EARLY_EXIT)
+    first = [r.line for r, f in pairs if r in errors and r.kind in parted and not f.follows]
     moves = {r.line: moved for r in errors if (moved := trials.moved(r)) is not None}
 
     code_lines = zip(code.image.ops, code.line_of, strict=False)
@@ -107,7 +108,7 @@ def with_barriers_first(
             return replace(f, hint=_return_hint(r, line, _last_barrier(line, code.variables.tree)))
         lines = frozenset((r.line, r.line2))
         cause = next((line for line, moved in moves.items() if lines in moved.ended), 0)
-        if r.kind != c.RACE or r.has(ACROSS_BLOCKS):
+        if r.kind != c.RACE or r.has(ACROSS_BLOCKS | IN_FLIGHT):
             return f
         if cause:
             why = ". A run with that does not have this race."
