@@ -220,6 +220,14 @@ class Confirmation:
         ways = (s for s in after[start] if end in reachable(after, s))
         return (start == end and pc < other) or any(True for _ in ways)
 
+    def are_apart(self, pc: int, other: int) -> bool:
+        """Whether two instructions of a function are in branches of which a thread takes one.
+
+        Optimized code has a read there that the program has behind both.
+        """
+        same = self.image.owner[pc] == self.image.owner[other]
+        return same and not (self._leads(pc, other) or self._leads(other, pc))
+
     def _always_leads(self, pc: int, others: set[int]) -> bool:
         """Whether every way from an instruction to the end of its function leads to another one."""
         number, start = self._block_of(pc)

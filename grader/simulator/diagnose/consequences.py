@@ -350,7 +350,7 @@ class Consequences:
 
     def _is_unordered(self, r: Report) -> bool:
         """Whether no barrier of the code orders the accesses of a race."""
-        if r.pc == r.pc2 or r.has(ACROSS_BLOCKS):
+        if r.pc == r.pc2 or r.has(ACROSS_BLOCKS) or self.flow.values.are_apart(r.pc, r.pc2):
             return True
         return self.order.follows(r.pc, r.pc2) or self.order.follows(r.pc2, r.pc)
 
