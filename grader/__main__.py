@@ -225,20 +225,14 @@ def _exit_code(status: int, report: int) -> int:
 
 def _run(words: list[str]) -> int:
     try:
-        grades, may_use_gpu = _grades(words), _may_use_gpu(words)
-        is_simulated = words[:1] == ["check"] and not may_use_gpu
-        if grades and is_simulated:
-            # Most likely, all but the launches is in the user's cache: one child does the rest.
-            from grader.sandbox.kept import begin_child
-
-            begin_child("grader.simulator.simulate:run")
-        elif grades:
+        grades = _grades(words)
+        if grades:
             # The template imports NumPy on one core while this process does on the other.
             from grader.sandbox.call import prepare_template
 
             prepare_template()
-        if grades:
-            import_numpy_faster(later=is_simulated)
+            import_numpy_faster()
+        may_use_gpu = _may_use_gpu(words)
         if may_use_gpu:
             # They take as long as all that comes before the first launch.
             from grader.gpu.process import begin_children
@@ -248,7 +242,7 @@ def _run(words: list[str]) -> int:
 
         # hashlib, for one, logs a traceback when one of its libraries cannot be loaded.
         logging.getLogger().addHandler(logging.NullHandler())
-        if grades and not is_simulated:
+        if grades:
             # Forked while this process is small: later, each page that both use would be copied.
             from grader.labs.reference import prepare_processes
 

@@ -32,7 +32,6 @@ OUTPUT_KINDS = frozenset({"wrong-output", "unwritten-output"})
 """Kinds about an output as a whole; thread and block are those that stored one of its elements."""
 
 _EMPTY: Mapping[Any, Any] = MappingProxyType({})
-_BYTES = {"float32": 4, "float64": 8, "int32": 4, "uint32": 4, "int64": 8, "uint8": 1}
 
 
 @dataclass(frozen=True)
@@ -55,7 +54,7 @@ class Array:
     @property
     def nbytes(self) -> int:
         """Bytes of the buffer."""
-        return prod(self.shape) * (_BYTES.get(self.dtype) or np.dtype(self.dtype).itemsize)
+        return prod(self.shape) * np.dtype(self.dtype).itemsize
 
     def undefined_bytes(self) -> NDArray[np.bool_]:
         """Return a mask of the bytes that have no value before the launch."""

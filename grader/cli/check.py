@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from functools import partial
 from pathlib import Path
-from threading import Event, Thread
+from threading import Thread
 from typing import TYPE_CHECKING, Annotated
 
 from grader.cli.output import Output, ReportFormat, source_of
@@ -41,7 +40,6 @@ if TYPE_CHECKING:
     from grader.grading.cost import TimeEstimate
     from grader.grading.record import Grade
     from grader.labs.model import Lab
-    from grader.launch import Launch
     from grader.submissions.files import Submission
 
 AHEAD_SECONDS = 1.0
@@ -55,6 +53,8 @@ PageOption = Annotated[
     str | None,
     Option("--html", metavar="F", help="The file to write.  [default: explain-FILE.html]"),
 ]
+
+
 Form = Annotated[
     ReportFormat,
     Option("--format", help="The report, or its findings for editors and CI, one a line."),
@@ -108,10 +108,7 @@ def check(
         from grader.reports.redact import redact
 
         ahead = Ahead(loaded_lab, options)
-        grade = grade_file(
-            loaded_lab, file, options, first=first,
-            while_running=ahead.begin, while_compiling=ahead.prepare,
-        )  # fmt: skip
+        grade = grade_file(loaded_lab, file, options, while_running=ahead.begin, first=first)
         grade = ahead.with_estimates(grade)
         if sanitizer or profile:
             grade = add_cross_checks(
@@ -130,11 +127,14 @@ def check(
 
 
 def grade_file(
-    lab: Lab, file: Path, options: RunOptions, *, quiet: bool = False,
+    lab: Lab,
+    file: Path,
+    options: RunOptions,
+    *,
+    quiet: bool = False,
     while_running: Callable[[Submission], None] = lambda submission: None,
-    while_compiling: Callable[[], None] = lambda: None,
     first: FirstCompilation | None = None,
-) -> Grade:  # fmt: skip
+) -> Grade:
     """Grade a file on the public cases, with the answers to the quiz in the same folder.
 
     A file that is not source text gets a grade too. Raises Fault when the lab or the machine fails.
@@ -145,7 +145,6 @@ def grade_file(
         options: How to run it.
         quiet: Whether no progress is shown.
         while_running: Called once, when the file is compiled and runs in a child.
-        while_compiling: Called when the file is compiled in a child.
         first: What was begun where the lab was not known.
     """
     from grader.feedback.grade import grade
@@ -160,24 +159,19 @@ def grade_file(
     except StudentFault as fault:
         return grade_unreadable(lab, file.name, fault, on=options.on, answers=answers)
 
-    begun: list[Callable[[], None]] = []  # when the grade waits for a child
+    compiled: list[Submission] = []
 
     def report_progress(step: str, number: int, steps: int) -> None:
-        if number == 1:
-            begun.append(while_compiling)
         if number == 1 and first is not None:
             first.join()
         if number == 2:
-            begun.append(partial(while_running, submission))
-            if len(begun) == 1:  # it was compiled now
-                begin()
-            del begun[:-1]
+            compiled.append(submission)
         if not quiet:
             progress(step, number, steps)
 
     def begin() -> None:
-        while begun:
-            begun.pop()()
+        while compiled:
+            while_running(compiled.pop())
 
     with while_waiting(begin):
         return grade(
@@ -200,20 +194,16 @@ class FirstCompilation:
 
     def begin(self) -> None:
         """Start the processes that the first check of a lab needs, and compile the file."""
-        import numpy
-
         from grader.labs.reference import prepare_processes
         from grader.sandbox.call import prepare_template
         from grader.sandbox.template import COMPILER_MODULES
 
-        prepare_template(COMPILER_MODULES[0])
-        numpy.ndarray  # noqa: B018  has NumPy imported, which both processes need
         prepare_processes(2)  # one for the baseline's cases; forked while there is one thread
+        prepare_template(COMPILER_MODULES[0])
         thread = Thread(target=self._compile, daemon=True)
         with suppress(RuntimeError):  # no thread can be started
             thread.start()
             self._thread = thread
-        prepare_template()  # for the baseline, the quiz and the estimate
 
     @property
     def has_begun(self) -> bool:
@@ -240,23 +230,18 @@ class FirstCompilation:
 
 
 class Ahead:
-    """What a report needs and no check waits for, done while the submission runs."""
+    """What a report needs and no check waits for, done while the submission runs.
+
+    Args:
+        lab: The lab.
+        options: How to run the simulator.
+    """
 
     def __init__(self, lab: Lab, options: RunOptions) -> None:
         self._lab, self._options = lab, options
         self._submission: Submission | None = None
         self._thread: Thread | None = None
         self._estimates: tuple[TimeEstimate, ...] = ()
-        self._is_compiled = Event()
-        self._launches: tuple[Launch, Launch] | None = None
-
-    def prepare(self) -> None:
-        """Do what needs no compiled submission, and the rest after `begin`."""
-        if self._thread is None:
-            thread = Thread(target=self._work, daemon=True)
-            with suppress(RuntimeError):  # no thread can be started
-                thread.start()
-                self._thread = thread
 
     def begin(self, submission: Submission) -> None:
         """Import what the report needs, and count the work for the estimated times.
@@ -264,8 +249,9 @@ class Ahead:
         What fails here is done again, and reported, where it is needed.
         """
         self._submission = submission
-        self._is_compiled.set()
-        self.prepare()
+        with suppress(RuntimeError):  # no thread can be started
+            self._thread = Thread(target=self._work, daemon=True)
+            self._thread.start()
 
     def with_estimates(self, grade: Grade) -> Grade:
         """Add the estimated times on measured GPUs, where the simulator graded right output.
@@ -273,7 +259,6 @@ class Ahead:
         Raises:
             Fault: A machine file is broken, or the simulator fails.
         """
-        self._is_compiled.set()
         passed = any(check.name == "output" and check.status == "pass" for check in grade.checks)
         if not passed or not self._is_estimated or self._submission is None:
             return grade
@@ -284,21 +269,18 @@ class Ahead:
         if self._thread is not None:
             self._thread.join()
         # what took too long has none, and may take longer now
-        late = self._estimates or estimate_submission(self._lab, self._submission, self._options)
-        return replace(grade, estimates=late)
+        known = self._estimates
+        known = known or estimate_submission(self._lab, self._submission, self._options)
+        return replace(grade, estimates=known)
 
     @property
     def _is_estimated(self) -> bool:
         return self._options.on == "sim" and bool(self._lab.machine_files)
 
     def _work(self) -> None:
-        if not self._is_compiled.is_set() and self._is_estimated:
-            self._make_inputs()  # no cache knows the work of what is compiled now
-        if self._launches is None or not self._is_compiled.is_set():
-            with suppress(*RESOURCE_ERRORS):  # else the grade's thread does while this one waits
-                import grader.feedback.explanation
-                import grader.reports.text  # noqa: F401
-        self._is_compiled.wait()
+        with suppress(*RESOURCE_ERRORS):
+            import grader.feedback.explanation
+            import grader.reports.text  # noqa: F401
         if not self._is_estimated or self._submission is None:
             return
         with suppress(Fault, *RESOURCE_ERRORS):
@@ -307,16 +289,8 @@ class Ahead:
             from grader.grading.estimate.kernel import estimate_submission
 
             limit = min(self._options.limit, AHEAD_SECONDS)
-            options, inputs = replace(self._options, limit=limit, threads=1), self._launches
-            self._estimates = estimate_submission(self._lab, self._submission, options, inputs)
-
-    def _make_inputs(self) -> None:
-        with suppress(Fault, *RESOURCE_ERRORS):
-            from grader.grading.estimate.kernel import timed_launch
-            from grader.labs.cases import prepare_launches
-
-            if (case := timed_launch(self._lab)) is not None:
-                self._launches = prepare_launches(self._lab, case, self._options.seed)
+            options = replace(self._options, limit=limit, threads=1)
+            self._estimates = estimate_submission(self._lab, self._submission, options)
 
 
 def add_cross_checks(

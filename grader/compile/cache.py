@@ -64,19 +64,6 @@ def files_below(folder: Path, *suffixes: str) -> list[str]:
 
 def load(folder: Path | None, key: str) -> Any:
     """Return the value stored under `key`; None when there is none, or it is damaged."""
-    body = load_bytes(folder, key)
-    if body is None:
-        return None
-    try:
-        if body.startswith(ZLIB):
-            body = zlib.decompressobj().decompress(body, MAX_BYTES)
-        return json.loads(body)
-    except (ValueError, RecursionError, zlib.error):
-        return None
-
-
-def load_bytes(folder: Path | None, key: str) -> bytes | None:
-    """Return the bytes stored under `key`; None when there are none, or they are damaged."""
     if folder is None:
         return None
     path = folder / f"{key}.json"
@@ -89,7 +76,12 @@ def load_bytes(folder: Path | None, key: str) -> bytes | None:
         return None
     with suppress(OSError):  # a cache that cannot be written can still be read
         os.utime(path)
-    return body
+    try:
+        if body.startswith(ZLIB):
+            body = zlib.decompressobj().decompress(body, MAX_BYTES)
+        return json.loads(body)
+    except (ValueError, RecursionError, zlib.error):
+        return None
 
 
 def store(folder: Path | None, key: str, value: Any, max_bytes: int = MAX_BYTES) -> None:
@@ -101,13 +93,8 @@ def store(folder: Path | None, key: str, value: Any, max_bytes: int = MAX_BYTES)
     if folder is None:
         return
     body = json.dumps(value).encode()
-    store_bytes(folder, key, zlib.compress(body, 1) if len(body) > LONG else body, max_bytes)
-
-
-def store_bytes(folder: Path | None, key: str, body: bytes, max_bytes: int = MAX_BYTES) -> None:
-    """Store bytes as `store` does."""
-    if folder is None:
-        return
+    if len(body) > LONG:
+        body = zlib.compress(body, level=1)
     with suppress(OSError):  # no free space or no permission: it is not kept
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         _write(folder, f"{key}.json", _head(key, body) + b"\n" + body)

@@ -51,8 +51,7 @@ from grader.compile.syntax import Tree, parse
 from grader.faults import CHECK_RESOURCES, MachineFault, StudentFault
 from grader.labs.model import KernelSpec
 from grader.launch import Finding
-from grader.sandbox.call import Limits, SandboxFailure, prepare_template, run_sandboxed
-from grader.sandbox.kept import KeptChild
+from grader.sandbox.call import Limits, SandboxFailure, run_sandboxed
 
 FORMAT = 10
 """Version of the cache's entries: increase it when the child returns something else, as it does
@@ -297,14 +296,10 @@ def _compiled(request: dict[str, Any], limits: Limits, confine: bool | None) -> 
 
     nothing = dict.fromkeys(("source", "debug_source", "file"), "")
     known = CONTROL, {**request, **nothing, "cpu": 0, "bytes": 0}
-    if confine is not False:
-        prepare_template(_STEP)
-        prepare_template(asked=False)  # for the launches of what is compiled
     run = partial(run_sandboxed, _STEP, request, limits=limits, confine=confine, rehearsal=known)
     for attempt in range(1, CRASHES + 1):
         try:
-            with KeptChild(waits=False) as child:  # of one call: its end takes a tenth of the time
-                return run(kept=child).value
+            return run().value
         except SandboxFailure as failure:
             if not failure.signal:
                 raise compiler_fault(failure, request["file"], limits) from failure

@@ -32,8 +32,7 @@ from grader.grading.run import simulator_memory
 from grader.labs.cases import prepare_case
 from grader.labs.model import Case, Lab, PreparedCase
 from grader.launch import Finding, pack_launches
-from grader.sandbox.call import Limits, Reply, SandboxFailure, run_sandboxed
-from grader.sandbox.kept import KeptChild
+from grader.sandbox.call import KeptChild, Limits, Reply, SandboxFailure, run_sandboxed
 
 PROCESSES = 2
 ROUNDS = (24, 72, 96, 96)

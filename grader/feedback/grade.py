@@ -35,7 +35,6 @@ from grader.labs.quiz import AnswerSheet, QuizAttempt
 from grader.labs.reference import prepare_processes
 from grader.launch import OUTPUT_KINDS, Finding, Launch, pack_launches
 from grader.sandbox.call import Limits, prepare_template, while_waiting
-from grader.sandbox.kept import has_begun
 from grader.simulator.exchange import Localization, unpack_localization
 from grader.submissions.files import Submission
 
@@ -225,8 +224,7 @@ def grade(
     with ready_for(on, lab, recorded) as ready, _pools(is_first) as (first, later, begun):
         own = RunOptions(on, seed, threads, limit, step_limit, ready=ready)
         options = with_launches(own, lab, plan(lab), first)
-        if not has_begun():
-            first.submit(prepare_template)  # it takes longer than reading the compiled program
+        first.submit(prepare_template)  # it takes longer than reading the compiled program
         job = Job(lab, submission, options, visibility, student, recorded)
         answered = later.submit(answer_quiz, lab, answers, options)
         prefetch(later, lab, plan(lab), select_cases(lab, visibility, seed), options)

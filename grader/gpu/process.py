@@ -28,8 +28,7 @@ from grader.gpu.devices import (
     same_model_devices,
     toolkit,
 )
-from grader.sandbox.call import Limits, Reply, SandboxFailure, run_sandboxed
-from grader.sandbox.kept import KeptChild
+from grader.sandbox.call import KeptChild, Limits, Reply, SandboxFailure, run_sandboxed
 
 START_SECONDS = 30.0
 """Seconds for a child to import PyCUDA and to create a context, at most."""

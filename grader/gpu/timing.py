@@ -67,8 +67,7 @@ from grader.gpu.timing_verification import (
     validate_reply,
 )
 from grader.launch import Array, Arrays, Finding, Launch, pack_launches
-from grader.sandbox.call import Limits, Reply, SandboxFailure
-from grader.sandbox.kept import KeptChild
+from grader.sandbox.call import KeptChild, Limits, Reply, SandboxFailure
 
 OUTPUT_BYTES = 5 << 28
 """Bytes of the submission's timed outputs that are handed back for verification, at most: a

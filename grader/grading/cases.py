@@ -6,32 +6,25 @@ example `choose_tile`). Derivations run first; the cases that depend on them use
 
 from __future__ import annotations
 
-import json
 import os
-import re
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import field, replace
-from hashlib import sha256
-from math import prod
-from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from grader import dataclass, labs, launch, regex
+from grader import dataclass
 from grader.checks.result import CaseRun
-from grader.compile.cache import cache_key, files_below, load_bytes, store_bytes, user_folder
 from grader.compile.program import Program
-from grader.faults import LabFault
-from grader.grading.run import decode_ahead, run_all
-from grader.labs.cases import bare_launches, drawn_cases, prepare_case
+from grader.grading.run import run_all
+from grader.labs.cases import drawn_cases, prepare_case
 from grader.labs.model import Case, Derivation, Expected, Lab, PreparedCase
 from grader.launch import Array, Finding, Launch, Trace, WorkMeasure
-from grader.sandbox.kept import KeptChild, begun_child
+from grader.sandbox.call import KeptChild
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
@@ -48,18 +41,6 @@ solutions need. Unlike a limit in seconds, it gives the same verdict on every ma
 
 KEPT_BYTES = 32 << 20
 """The size of the prepared cases that are kept for the next submission to a lab."""
-
-STORED_BYTES = 4 << 20
-"""The size of the largest case that the user's cache keeps."""
-
-_IMPORT = regex(rb"(?:^|;|:)[ \t]*(from|import)\b([^\n;]*)", re.MULTILINE)
-_WORD = regex(rb"\w+")
-_PURE_PACKAGES = frozenset((b"__future__", b"grader", b"math", b"numpy", b"typing"))
-_READERS = frozenset(
-    b"DataSource __builtins__ __file__ __import__ eval exec fromfile genfromtxt globals load "
-    b"loadtxt memmap open open_memmap".split()
-)
-"""The words of a reference that may read something."""
 
 
 class _KeptCases:
@@ -81,7 +62,7 @@ class _KeptCases:
             if key in self._known:
                 self._known.move_to_end(key)
                 return self._known[key][1]
-        prepared, size = _kept(_stored(lab, case, seed, answers, source))
+        prepared, size = _kept(prepare_case(lab, case, seed, answers))
         with self._lock:
             if size <= KEPT_BYTES and key not in self._known:
                 self._known[key] = lab, prepared, size
@@ -117,70 +98,6 @@ def _kept(prepared: PreparedCase) -> tuple[PreparedCase, int]:
 
 
 _KEPT = _KeptCases()
-
-
-def _stored(
-    lab: Lab, case: Case, seed: bytes, answers: Mapping[str, int], source: bytes
-) -> PreparedCase:
-    """Return `prepare_case` of these, of a public case from the user's cache where it has it.
-
-    What a reference that imports other packages, or reads files, computes is not kept.
-    """
-    folder = user_folder("cases")
-    known = all(name in answers for name in case.derived.values())
-    if folder is None or seed or case.visibility != "public" or not known or _reads_more(source):
-        return prepare_case(lab, case, seed, answers)
-    resolved = case.resolved(answers)
-    key = _case_key(lab, resolved, source)
-    content = load_bytes(folder, key)
-    if content is not None:
-        return _unpacked(resolved, content)
-    prepared = prepare_case(lab, case, seed, answers)
-    content = _packed(prepared)
-    if len(content) <= STORED_BYTES:
-        store_bytes(folder, key, content, 16 * STORED_BYTES)
-    return prepared
-
-
-def _reads_more(source: bytes) -> bool:
-    """Return whether the result of a reference may depend on more than its source and NumPy."""
-    words = {*_WORD.findall(source)}
-    for kind, rest in _IMPORT.findall(source):
-        names = rest.split(b",") if kind == b"import" else [rest.partition(b" import")[0]]
-        if not {re.split(rb"[\s.]", name.strip())[0] for name in names} <= _PURE_PACKAGES:
-            return True
-    return not words.isdisjoint(_READERS)
-
-
-def _case_key(lab: Lab, case: Case, source: bytes) -> str:
-    """Return the key of all that a public case depends on: the lab's files, and the code."""
-    files = [*files_below(Path(labs.__file__).parent, ".py"), launch.__file__]
-    stats = [(os.path.basename(f), s.st_size, s.st_mtime_ns) for f in files for s in [os.stat(f)]]
-    texts = [sha256(text).hexdigest() for text in ((lab.folder / "lab.yaml").read_bytes(), source)]
-    dims = sorted(case.dims.items())
-    return cache_key("case", lab.name, texts, case.name, dims, case.kind, np.__version__, stats)
-
-
-def _packed(prepared: PreparedCase) -> bytes:
-    """A case as a line of JSON and the bytes of its arrays."""
-    rows, arrays = launch.pack_launches([prepared.launch])
-    for index, expected in prepared.expected.items():
-        arrays |= {f"value.{index}": expected.value, f"bound.{index}": expected.bound}
-    index_of = [[name, array.dtype.str, array.shape] for name, array in arrays.items()]
-    head = json.dumps([rows, [*prepared.expected], index_of]).encode()
-    return b"\n".join((head, b"".join(array.tobytes() for array in arrays.values())))
-
-
-def _unpacked(case: Case, content: bytes) -> PreparedCase:
-    """The case that `_packed` was given."""
-    head, _, data = content.partition(b"\n")
-    rows, outputs, index_of = json.loads(head)
-    arrays, start = {}, 0
-    for name, dtype, shape in index_of:
-        arrays[name] = np.frombuffer(data, dtype, prod(shape), start).reshape(shape)
-        start += arrays[name].nbytes
-    expected = {i: Expected(arrays[f"value.{i}"], arrays[f"bound.{i}"]) for i in outputs}
-    return PreparedCase(case, launch.unpack_launches(rows, arrays)[0], expected)
 
 
 @dataclass(frozen=True)
@@ -249,11 +166,9 @@ def run_cases(
         LabFault: the lab's reference or a launch is broken.
         MachineFault: a backend fails.
     """
-    with begun_child() as kept:
+    with KeptChild() as kept:
         hidden = any(case.visibility == "hidden" for case in cases)
         derived = run_derivations(lab, program, options, kept, hidden=hidden)
-        if not derived:
-            _decode_ahead(lab, program, cases, options, kept)
         ready = {p.case.name: p for p in prepare_cases(lab, cases, options, derived)}
         launched: dict[str, CaseRun] = {}
         for visibility in ("public", "hidden"):
@@ -264,17 +179,6 @@ def run_cases(
         *derivations.values(),
         *(launched.get(case.name) or _not_launched(case, derivations) for case in cases),
     )
-
-
-def _decode_ahead(
-    lab: Lab, program: Program, cases: Sequence[Case], options: RunOptions, kept: KeptChild
-) -> None:
-    """Have the child of the cases that are launched first decode the kernel meanwhile."""
-    groups = ([c for c in cases if c.visibility == kind] for kind in ("public", "hidden"))
-    first = next((group for group in groups if group), [])
-    with suppress(LabFault):  # reported where the cases are prepared
-        launches = bare_launches(lab, [case for case in first if not case.derived])
-        decode_ahead(program, launches, options.threads, options.limit, kept)
 
 
 def _launch(

@@ -20,8 +20,7 @@ from grader.gpu.devices import missing_requirement, same_model_devices
 from grader.gpu.speedup import Timing
 from grader.labs.model import Lab
 from grader.launch import Array, Finding, Launch, Trace, WorkMeasure, pack_launches
-from grader.sandbox.call import Limits, SandboxFailure, run_sandboxed
-from grader.sandbox.kept import KeptChild
+from grader.sandbox.call import KeptChild, Limits, SandboxFailure, run_sandboxed
 from grader.simulator.exchange import (
     MAX_BYTES,
     MAX_STATIC,
@@ -45,9 +44,6 @@ BYTES_PER_ARRAY_BYTE = 40
 """Simulator memory per byte of an array, at most: shadow cells, copies, results."""
 
 MEMORY_STEP = 256 << 20
-
-MOST_AHEAD = 1 << 20
-"""The bytes of PTX that is decoded before the inputs are there: more may reach a limit twice."""
 
 
 def build_for(on: Literal["sim", "gpu"], program: Program) -> Program:
@@ -135,31 +131,13 @@ def run_all(
     cores = threads or os.cpu_count() or 1
     options = {"schedules": schedules, "table": table, "sample": sample, "measure": measure}
     limits = {"limit": limit, "steps": steps, "threads": cores}
-    request = {"program": pack_program(program), "launches": rows, "ahead": [], **limits, **options}
+    request = {"program": pack_program(program), "launches": rows, **limits, **options}
     try:
         bounds = simulator_limits(program, launches, limit, cores)
         reply = run_sandboxed(SIMULATE, request, arrays, limits=bounds, kept=kept)
     except SandboxFailure as death:
         return tuple(_trace_of_death(death) for _ in launches)
     return unpack_traces(reply.value, reply.arrays)
-
-
-def decode_ahead(
-    program: Program, launches: Sequence[Launch], threads: int | None, limit: float, kept: KeptChild
-) -> None:
-    """Have an idle child decode the kernels of the next call of `run_all`, without waiting.
-
-    The launches need no data here.
-    """
-    if not launches or len(program.debug_ptx) + len(program.ptx) > MOST_AHEAD:
-        return
-    cores = threads or os.cpu_count() or 1
-    options = dict.fromkeys(("steps", "schedules", "table", "sample"), 0)
-    request = {
-        "program": pack_program(program), "launches": [], "threads": cores, "limit": limit,
-        "ahead": [*{launch.kernel for launch in launches}], "measure": "nothing", **options,
-    }  # fmt: skip
-    kept.work_ahead(SIMULATE, request, simulator_limits(program, launches, limit, cores))
 
 
 def simulator_limits(

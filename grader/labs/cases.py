@@ -6,6 +6,7 @@ import hashlib
 import hmac
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from math import prod
 from types import MappingProxyType
 from typing import Any
 
@@ -97,20 +98,6 @@ def drawn_cases(lab: Lab, seed: bytes) -> tuple[Case, ...]:
     return (Case(DRAWN_CASE, dims, visibility="hidden"),)
 
 
-def bare_launches(lab: Lab, cases: Iterable[Case]) -> tuple[Launch, ...]:
-    """Return a launch for each case, of the kernel and its arrays alone, without their data.
-
-    All dims of the cases must be known.
-
-    Raises:
-        LabFault: An array of a case is too large.
-    """
-    names = {a.name: a.dtype for a in lab.arguments if a.role != "value"}
-    sizes = [array_shapes(lab, case) for case in cases]
-    args = [tuple(Array(n, shapes[n], dtype) for n, dtype in names.items()) for shapes in sizes]
-    return tuple(Launch(lab.kernels[0].name, (1, 1, 1), (1, 1, 1), own) for own in args)
-
-
 def launch_shape(lab: Lab, case: Case, geometry: Geometry) -> tuple[Dim3, Dim3, int]:
     """Return grid, block and dynamic shared bytes of a case whose dims are all known."""
     key = "launch.grid"
@@ -175,7 +162,7 @@ def _shape(lab: Lab, case: Case, spec: ArgumentSpec) -> tuple[int, ...]:
         shape = tuple(evaluate_integer(axis, case.dims) for axis in spec.shape)
     except LabFault as fault:
         raise _fault_in_case(lab, case, f"arguments.{spec.name}.shape", fault) from None
-    size = Array(spec.name, shape, spec.dtype).nbytes
+    size = prod(shape) * np.dtype(spec.dtype).itemsize
     if size > MAX_BYTES:
         raise LabFault(
             f"case {case.name}: {spec.name} takes {size} bytes, more than the limit of {MAX_BYTES}",

@@ -199,8 +199,7 @@ def serve(channel: int, lifeline: int, trace: int) -> NoReturn:
     _end_with(lifeline)
     _redirect()
     _accept_former_names()
-    if "numpy.linalg" in sys.modules:  # else NumPy itself is imported with the first request
-        import numpy.random  # noqa: F401  NumPy defers it, and most references draw their inputs
+    import numpy.random  # noqa: F401  NumPy defers it, and most references draw their inputs
 
     with socket.socket(fileno=channel) as connected:
         _answer_all(connected)

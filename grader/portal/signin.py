@@ -17,7 +17,7 @@ from grader.gradebook.people import (
     Person,
     comparable_address,
 )
-from grader.portal.lti.flow import add_framed_cookie, drop_framed_cookie
+from grader.portal.lti.cookies import add_framed_cookie, drop_framed_cookie
 from grader.portal.openid import FLOW_SECONDS, OpenId, ProviderFault
 from grader.portal.requests import (
     COOKIE,

@@ -5,17 +5,13 @@ that the child may read. Out: a Reply, a Fault that the step raised, or a Sandbo
 how the child died. No process and no file of the child remains.
 
 `call` is the entry; `bubblewrap`, `cgroup` and `user` isolate the child, `process` starts and ends
-it, `inside` runs in it, `message` carries data in and out, `kept` keeps it for further calls.
-`template` starts one confined process that has loaded what steps need, and `template_child` runs in
-it and forks a child for each step.
+it, `inside` runs in it, `message` carries data in and out. `template` starts one confined process
+that has loaded what steps need, and `template_child` runs in it and forks a child for each step.
 Imports `faults` and `launch` only.
 """
 
 STARTED, STATUS, FAILED = b"p", b"s", b"f"
 """What a child's host says: the child waits (with its pidfd), and how it ended, packed as ENDED."""
-
-WORKS = b"w"
-"""What a template says first, when its sandbox works."""
 
 ENDED = "<id"
 """A child's exit code and its seconds of processor time."""

@@ -19,7 +19,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
 from threading import Lock
@@ -32,7 +32,13 @@ PROBE_SECONDS = 10.0
 
 _SHARED_MEMORY_BYTES = 16 << 20  # the size of /dev/shm
 _SYSTEM_FOLDERS = ("/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32")
-_NAMESPACES = [f"--unshare-{kind}" for kind in ("ipc", "pid", "net", "uts", "cgroup-try")]
+_NAMESPACES = [
+    "--unshare-ipc",
+    "--unshare-pid",
+    "--unshare-net",
+    "--unshare-uts",
+    "--unshare-cgroup-try",
+]
 _DROP_ROOT = "import os; os.setgroups([]); os.setgid(65534); os.setuid(65534)"
 # In a user namespace that root made, the child has root's number outside too.
 _STAY = (
@@ -42,8 +48,10 @@ _STAY = (
 
 _INSTALL: Mapping[str, str] = MappingProxyType(
     {
-        **dict.fromkeys(("debian", "ubuntu"), "sudo apt-get install bubblewrap"),
-        **dict.fromkeys(("fedora", "rhel"), "sudo dnf install bubblewrap"),
+        "debian": "sudo apt-get install bubblewrap",
+        "ubuntu": "sudo apt-get install bubblewrap",
+        "fedora": "sudo dnf install bubblewrap",
+        "rhel": "sudo dnf install bubblewrap",
         "arch": "sudo pacman -S bubblewrap",
         "suse": "sudo zypper install bubblewrap",
         "alpine": "sudo apk add bubblewrap",
@@ -155,24 +163,10 @@ def _tried(sandbox: Sandbox) -> str:
     A fault of a busy machine is none of the sandbox's, and the next candidate may be weaker: so the
     caller tries each one twice.
     """
-    works = _templates_word().pop(sandbox, None)
-    if works is not None and works():
-        return ""
     try:
         return _problem(_probe(sandbox))
     finally:
         _probe.cache_clear()  # its process has ended; one that was interrupted is tried again
-
-
-@cache
-def _templates_word() -> dict[Sandbox, Callable[[], bool]]:
-    """What waits until a template says whether its sandbox works."""
-    return {}
-
-
-def try_by_template(sandbox: Sandbox, works: Callable[[], bool]) -> None:
-    """Have `find_sandbox` ask what was started last, which saves it a process of its own."""
-    _templates_word()[sandbox] = works
 
 
 def likely_sandbox(*, begin: bool = True) -> Sandbox | None:

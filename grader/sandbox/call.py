@@ -16,10 +16,10 @@ from contextlib import ExitStack, contextmanager, suppress
 from contextvars import ContextVar
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from grader import replace
-from grader.faults import MachineFault, system_fault
+from grader.faults import Fault, MachineFault, system_fault
 from grader.sandbox.bubblewrap import (
     Sandbox,
     bubblewrap_programs,
@@ -33,9 +33,8 @@ from grader.sandbox.bubblewrap import (
     sandbox_environment,
     sandbox_problem,
     suggest_fix,
-    try_by_template,
 )
-from grader.sandbox.message import Reply, SandboxFailure
+from grader.sandbox.message import ANSWERED, Reply, SandboxFailure
 from grader.sandbox.process import (
     Child,
     Isolation,
@@ -65,25 +64,25 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 __all__ = [
-    "Limits", "Reply", "SandboxFailure", "describe_sandbox", "prepare_template", "readable_paths",
-    "require_sandbox", "restrict_access", "run_sandboxed", "sandbox_problem", "while_waiting",
-]  # fmt: skip
+    "KeptChild",
+    "Limits",
+    "Reply",
+    "SandboxFailure",
+    "describe_sandbox",
+    "prepare_template",
+    "readable_paths",
+    "require_sandbox",
+    "restrict_access",
+    "run_sandboxed",
+    "sandbox_problem",
+    "while_waiting",
+]
 
 _STDERR_BYTES = 64 << 10
 _NO_ARRAYS: Mapping[str, NDArray[Any]] = MappingProxyType({})
-NO_VARIABLES: Mapping[str, str] = MappingProxyType({})
-WHILE_WAITING: ContextVar[tuple[Callable[[], object], ...]] = ContextVar("waiting", default=())
+_NO_VARIABLES: Mapping[str, str] = MappingProxyType({})
+_WHILE_WAITING: ContextVar[tuple[Callable[[], object], ...]] = ContextVar("waiting", default=())
 _START = "import sys; sys.path[:0] = [sys.argv[2]]; from grader.sandbox.inside import main; main()"
-
-
-class Keeper(Protocol):
-    """What keeps a child for the next calls: `grader.sandbox.kept.KeptChild`."""
-
-    def run(self, job: Job, request: Any, arrays: Mapping[str, NDArray[Any]]) -> Reply | None:
-        """Run a job in the child; None where there is none, or where it has no result there."""
-
-    def keep(self, job: Job, child: Child, cleanup: ExitStack) -> None:
-        """Take over a child that has replied to a job; `cleanup` ends it."""
 
 
 @contextmanager
@@ -93,11 +92,11 @@ def while_waiting(begin: Callable[[], object]) -> Iterator[None]:
     Threads of one interpreter take turns. Work that is not urgent, begun here, runs while the
     thread has nothing to do, and not beside what leads to the child's start.
     """
-    token = WHILE_WAITING.set((*WHILE_WAITING.get(), begin))
+    token = _WHILE_WAITING.set((*_WHILE_WAITING.get(), begin))
     try:
         yield
     finally:
-        WHILE_WAITING.reset(token)
+        _WHILE_WAITING.reset(token)
 
 
 def run_sandboxed(
@@ -108,10 +107,10 @@ def run_sandboxed(
     limits: Limits = Limits(),  # noqa: B008  frozen
     readable: tuple[Path, ...] = (),
     devices: tuple[Path, ...] = (),
-    variables: Mapping[str, str] = NO_VARIABLES,
+    variables: Mapping[str, str] = _NO_VARIABLES,
     confine: bool | None = None,
     rehearsal: Rehearsal | None = None,
-    kept: Keeper | None = None,
+    kept: KeptChild | None = None,
 ) -> Reply:
     """Run a step on a request in a child process.
 
@@ -153,9 +152,89 @@ def run_sandboxed(
         raise system_fault(error, "a child process could not be run") from error
 
 
+class KeptChild:
+    """A child that stays after its reply, for the next calls with the same step and limits.
+
+    The reply to a call is final before the child gets the request of the next one. What does not
+    succeed in a child that has run before is done again in a new one: the result of a call is that
+    of a child of its own.
+
+    `begin` starts a child whose first reply `has_begun` waits for.
+    """
+
+    def __init__(self) -> None:
+        self._cleanup = ExitStack()
+        self._begun: tuple[Job, Child, Sandbox] | None = None
+        self._child: Child | None = None
+        self._terms: tuple[Any, ...] = ()
+
+    def __enter__(self) -> KeptChild:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.end()
+
+    def end(self) -> None:
+        """End the child."""
+        self._child = self._begun = None
+        self._cleanup.close()
+
+    def begin(
+        self, step: str, request: Any, *, limits: Limits, readable: tuple[Path, ...],
+        devices: tuple[Path, ...], variables: Mapping[str, str],
+    ) -> None:  # fmt: skip
+        """Start a child as a new interpreter, in the sandbox that most likely works here.
+
+        Nothing is waited for. Call it in the main thread: the system ends a child with its thread.
+        """
+        sandbox = likely_sandbox(begin=False)
+        job = Job(step, os.urandom(16).hex(), limits, readable, devices, variables, None)
+        with suppress(MachineFault, OSError, MemoryError), ExitStack() as cleanup:
+            if sandbox is not None:
+                started = _started(job, request, {}, sandbox, forks=False, stays=True)
+                self._begun = job, cleanup.enter_context(started), sandbox
+                self._cleanup = cleanup.pop_all()
+
+    def has_begun(self) -> bool:
+        """Return whether a child was begun in a sandbox that works, and has replied."""
+        if self._begun is None:
+            return False
+        (job, child, sandbox), self._begun = self._begun, None
+        with ExitStack() as cleanup:
+            cleanup.callback(self.end)
+            with suppress(Fault, SandboxFailure, OSError):
+                if find_sandbox() == sandbox:
+                    reply_of(child, job, sandbox)
+                    self._child, self._terms = child, job.terms
+                    cleanup.pop_all()
+        return self._child is not None
+
+    def keep(self, job: Job, child: Child, cleanup: ExitStack) -> None:
+        """Take over a child that has replied to a job; `cleanup` ends it."""
+        self._child, self._terms, self._cleanup = child, job.terms, cleanup
+
+    def run(self, job: Job, request: Any, arrays: Mapping[str, NDArray[Any]]) -> Reply | None:
+        """Run a job in the child; None where there is none, or where it has no result there."""
+        child = self._child
+        if child is None or child.channel is None or self._terms != job.terms:
+            self.end()
+            return None
+        with ExitStack() as memory:
+            try:
+                order, reply = exchange(job, request, arrays, memory)
+                socket.send_fds(child.channel, [ANSWERED], [order, reply])
+                return reply_of(replace(child, reply=reply), job, None)
+            except (Fault, SandboxFailure, ChildLost, TemplateEnded, OSError):
+                self.end()
+                return None
+            except BaseException:  # it is still at work on this call
+                self.end()
+                raise
+
+
 def _run(
     job: Job, request: Any, arrays: Mapping[str, NDArray[Any]], sandbox: Sandbox | None,
-    kept: Keeper | None, *, forks: bool = True,
+    kept: KeptChild | None, *, forks: bool = True,
 ) -> Reply:  # fmt: skip
     """Run one job and return its reply; the exceptions are those of `run_sandboxed`.
 
@@ -164,9 +243,9 @@ def _run(
     """
     with ExitStack() as cleanup:
         stays = kept is not None
-        started = start_child(job, request, arrays, sandbox, forks=forks, stays=stays)
+        started = _started(job, request, arrays, sandbox, forks=forks, stays=stays)
         child = cleanup.enter_context(started)
-        for begin in WHILE_WAITING.get():
+        for begin in _WHILE_WAITING.get():
             begin()
         reply = reply_of(child, job, sandbox)
         if kept is not None:
@@ -174,20 +253,18 @@ def _run(
         return reply
 
 
-def prepare_template(step: str = MODULES[0], *, asked: bool = True) -> None:
+def prepare_template(step: str = MODULES[0]) -> None:
     """Start the process that forks the children of a step, so that the first need not wait.
 
-    Where that fails, the first step starts it, or reports why it cannot run. It says whether the
-    sandbox works here.
+    Where that fails, the first step starts it, or reports why it cannot run. Whether the sandbox
+    works here is found out beside it; a template that needs one that does not work just ends.
     """
     with suppress(MachineFault, TemplateEnded, OSError, MemoryError):
         sandbox = likely_sandbox(begin=False)
         if sandbox is not None and templates().are_usable:
             packages = package_folders(step)
-            key = _template_key(step, sandbox, packages, _visible_paths(packages), {})
-            template = templates().get(key)
-            if asked:
-                try_by_template(sandbox, template.works)
+            templates().get(_template_key(step, sandbox, packages, _visible_paths(packages), {}))
+            likely_sandbox()  # begun after the template, which takes longer
 
 
 def restrict_access(paths: Iterable[Path]) -> None:
@@ -228,7 +305,7 @@ def _choose_sandbox(confine: bool | None) -> Sandbox | None:
 
 
 @contextmanager
-def start_child(
+def _started(
     job: Job, request: Any, arrays: Mapping[str, NDArray[Any]], sandbox: Sandbox | None, *,
     forks: bool, stays: bool,
 ) -> Iterator[Child]:  # fmt: skip

@@ -215,7 +215,6 @@ def child_arguments(job: Job, isolation: Isolation, packages: list[Path]) -> dic
         "path": [*(str(p.parent) for p in packages[1:]), *sites],
         "uid": isolation.uid,
         "confined": isolation.sandbox is not None,
-        "uses_device": bool(job.devices),
     }
 
 

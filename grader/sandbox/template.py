@@ -26,7 +26,7 @@ from threading import Event, Lock, Thread, current_thread, main_thread
 from typing import Any
 
 from grader import dataclass
-from grader.sandbox import ENDED, FAILED, STARTED, STATUS, WORKS
+from grader.sandbox import ENDED, FAILED, STARTED, STATUS
 from grader.sandbox.bubblewrap import (
     Sandbox,
     python_executable,
@@ -35,10 +35,14 @@ from grader.sandbox.bubblewrap import (
 )
 
 MODULES = (
-    "grader.simulator.simulate", "grader.simulator.core.bindings:core", "grader.simulator.work",
-    "grader.feedback.ptx_search", "grader.feedback.trials", "grader.sandbox.user",
+    "grader.simulator.simulate",
+    "grader.simulator.core.bindings:core",
+    "grader.simulator.work",
+    "grader.feedback.ptx_search",
+    "grader.feedback.trials",
+    "grader.sandbox.user",
     "grader:compile_regexes",
-)  # fmt: skip
+)
 """What a template imports for the steps that grading takes, and calls: the core, checked once."""
 
 COMPILER_MODULES = ("grader.compile.nvrtc",)
@@ -57,7 +61,8 @@ NOT_SET_UP = 1 << 16
 LOST = 1 << 17
 """The exit code, which no process has, of a child whose init process ended without a report."""
 
-_SCRATCH_BYTES, _END_SECONDS = 1 << 20, 10.0
+_SCRATCH_BYTES = 1 << 20
+_END_SECONDS = 10.0
 _DEATH_SECONDS = 1.0  # between the ends of two processes that one event kills
 _REPLACED = (Path("/tmp"), Path("/dev/shm"))
 _START = (
@@ -198,14 +203,6 @@ class Template:
         """Whether it still runs."""
         return self._end.alive and not self._has_failed and not _wait(self._process, os.WNOHANG)
 
-    def works(self) -> bool:
-        """Wait until it says that its sandbox works, or ends. Only the first call is answered."""
-        poll = select.poll()
-        poll.register(self._channel, select.POLLIN)
-        with suppress(OSError):
-            return bool(poll.poll(START_SECONDS * 1000)) and self._channel.recv(1) == WORKS
-        return False
-
     def dismiss(self) -> None:
         """Fork no more children; it ends with its last child."""
         self._has_failed = True
@@ -304,9 +301,11 @@ def _templates_of(pid: int) -> Templates:
 
 def _command(key: Key, channel: int) -> list[str]:
     sites = [str(p) for p in python_folders() if p.name.endswith("-packages")]
-    path = [*(str(p.parent) for p in key.packages[1:]), *sites]
-    order = {"channel": channel, "path": path, "modules": key.modules}
-    order |= {"drops_root": key.sandbox.drops_root}
+    order = {
+        "channel": channel,
+        "path": [*(str(p.parent) for p in key.packages[1:]), *sites],
+        "modules": key.modules,
+    }
     root = str(key.packages[0].parent)
     inner = [python_executable(), "-I", "-S", "-B", "-c", _START, json.dumps(order), root]
     return key.sandbox.command(inner, key.readable, _SCRATCH_BYTES, is_template=True)
@@ -332,7 +331,8 @@ def _started(
             return start()
         except OSError as error:
             raise TemplateEnded(str(error)) from error
-    started, result = Event(), list[subprocess.Popen[bytes] | BaseException]()
+    started = Event()
+    result: list[subprocess.Popen[bytes] | BaseException] = []
 
     def own() -> None:
         try:
@@ -347,9 +347,9 @@ def _started(
 
     try:
         Thread(target=own, daemon=True, name="sandbox-template").start()
-        started.wait()
     except RuntimeError as error:  # no thread can be started
-        result.append(OSError(str(error)))
+        raise TemplateEnded(str(error)) from error
+    started.wait()
     if isinstance(result[0], OSError):
         raise TemplateEnded(str(result[0])) from result[0]
     if isinstance(result[0], BaseException):
@@ -361,9 +361,9 @@ def _pidfd(report: socket.socket) -> int:
     """Wait for the host's first message, and return the child's pidfd."""
     poll = select.poll()
     poll.register(report, select.POLLIN)
-    message, descriptors = b"", list[int]()
-    if poll.poll(START_SECONDS * 1000):
-        message, descriptors, _, _ = socket.recv_fds(report, 16, 1, socket.MSG_CMSG_CLOEXEC)
+    if not poll.poll(START_SECONDS * 1000):
+        raise TemplateEnded
+    message, descriptors, _, _ = socket.recv_fds(report, 16, 1, socket.MSG_CMSG_CLOEXEC)
     if message != STARTED or not descriptors:
         raise TemplateEnded
     return descriptors[0]

@@ -28,7 +28,7 @@ from contextlib import suppress
 from typing import Any, NoReturn
 
 from grader import import_numpy_faster
-from grader.sandbox import ENDED, FAILED, STARTED, STATUS, WORKS, inside
+from grader.sandbox import ENDED, FAILED, STARTED, STATUS, inside
 
 _FIRST, _NAMES = 3, ("request", "reply", "channel")
 """The descriptors of a child besides those of every process, and the number of the first."""
@@ -38,8 +38,6 @@ _REST_SECONDS = 0.5
 
 SETUP_FAILED = 71
 """The exit code of a child whose namespaces could not be made (EX_OSERR)."""
-
-NOBODY = 65534
 
 _NEW_NAMESPACES = 0x00020000 | 0x08000000 | 0x20000000 | 0x40000000  # mount, IPC, PID, network
 _NEW_USER = 0x10000000
@@ -62,61 +60,40 @@ def main() -> NoReturn:
     order = json.loads(sys.argv[1])
     os.umask(0o077)
     sys.path[:0] = order["path"]
-    with socket.socket(fileno=order["channel"]) as channel:
-        if _is_sandbox(order["drops_root"]):
-            with suppress(OSError):  # the grader has ended
-                channel.send(WORKS)
-        _serve(channel, *order["modules"])
-
-
-def _is_sandbox(drops_root: bool) -> bool:
-    """Return whether a child can become an unprivileged user, or is one: as bubblewrap's probe."""
-    if not drops_root:
-        return not os.access("/proc/sys/kernel", os.W_OK)
-    pid = os.fork()
-    if not pid:
-        try:
-            inside.drop(NOBODY)
-            os._exit(0)
-        finally:
-            os._exit(SETUP_FAILED)
-    return os.waitpid(pid, 0)[1] == 0
-
-
-def _serve(channel: socket.socket, first: str, *more: str) -> NoReturn:
-    """Import the modules, and fork a child for each order."""
     import_numpy_faster()
+    first, *later = order["modules"]
     _load(first)
-    served, later = 0, [*more]
+    served = 0
     signal.signal(signal.SIGINT, signal.SIG_DFL)  # a handler would let a child end process 1
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # hosts are not waited for
-    order_bytes = bytearray(1 << 16)
-    while True:
-        # The first child need not wait for all, nor share its cores with what only others need.
-        if later and not _is_readable(channel, _REST_SECONDS if served == 1 else 0):
-            with suppress(Exception):  # what fails here fails in a child, which reports it
-                _load(later.pop(0))
-            continue
-        size, ancillary, _, _ = channel.recvmsg_into([order_bytes], socket.CMSG_SPACE(8 * 4))
-        if not size:
-            os._exit(0)
-        if not ancillary:
-            _rehearse(order_bytes[:size])
-            continue
-        descriptors = [
-            fd for _, _, data in ancillary for fd in struct.unpack(f"{len(data) // 4}i", data)
-        ]
-        try:
-            pid = os.fork()
-        except OSError as error:  # this step is refused; those that run go on
-            os.write(2, f"{type(error).__name__}: {error}\n".encode())
-        else:
-            if not pid:
-                _host(channel, order_bytes[:size], descriptors)
-        served += 1
-        order_bytes[:size] = bytes(size)  # no child inherits the order of another
-        for fd in descriptors:
-            os.close(fd)
+    with socket.socket(fileno=order["channel"]) as channel:
+        order_bytes = bytearray(1 << 16)
+        while True:
+            # The first child need not wait for all, nor share its cores with what only others need.
+            if later and not _is_readable(channel, _REST_SECONDS if served == 1 else 0):
+                with suppress(Exception):  # what fails here fails in a child, which reports it
+                    _load(later.pop(0))
+                continue
+            size, ancillary, _, _ = channel.recvmsg_into([order_bytes], socket.CMSG_SPACE(8 * 4))
+            if not size:
+                os._exit(0)
+            if not ancillary:
+                _rehearse(order_bytes[:size])
+                continue
+            descriptors = [
+                fd for _, _, data in ancillary for fd in struct.unpack(f"{len(data) // 4}i", data)
+            ]
+            try:
+                pid = os.fork()
+            except OSError as error:  # this step is refused; those that run go on
+                os.write(2, f"{type(error).__name__}: {error}\n".encode())
+            else:
+                if not pid:
+                    _host(channel, order_bytes[:size], descriptors)
+            served += 1
+            order_bytes[:size] = bytes(size)  # no child inherits the order of another
+            for fd in descriptors:
+                os.close(fd)
 
 
 def _load(name: str) -> None:

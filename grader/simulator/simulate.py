@@ -51,7 +51,7 @@ from grader.simulator.schedules import (
     strong_loads,
     updates,
 )
-from grader.simulator.variants import Variant, Variants
+from grader.simulator.variants import Variant, Variants, decode_variants
 from grader.simulator.wait_trials import Conflicts, WaitTrials, arrivals_of
 
 TIMEOUT_SHARE = 4
@@ -158,7 +158,10 @@ class _Simulation:
         refused = launch_error(launch, kernel) or too_large(launch) or too_much_static(program.ptx)
         if refused is not None:
             return program.at(refused, kernel.line)
-        variants = self.variants_of.of(program, kernel)
+        known = self.variants_of.kernels
+        if kernel.symbol not in known:
+            known[kernel.symbol] = decode_variants(program, kernel, self.variants_of.modules)
+        variants = known[kernel.symbol]
         if isinstance(variants, Finding):
             return variants
         bounds = variants[-1].machine.loader.kernel.limits
@@ -378,16 +381,18 @@ def _decoded(program: str) -> Variants:
     return Variants()  # filled by those who use it
 
 
-_OPTIONS = ("threads", "limit", "steps", "schedules", "table", "sample", "measure")
-
-
 def run(request: Any, arrays: Mapping[str, NDArray[Any]]) -> tuple[list[Any], Arrays]:
     """Simulate the launches of a request; return their traces as JSON and arrays."""
-    if request is None:  # all is imported before there is a submission
-        c.core()
-        return [], {}
-    program, decoded = unpack_program(request["program"]), _decoded(json.dumps(request["program"]))
-    decoded.add(program, request["ahead"])
-    launches = unpack_launches(request["launches"], arrays)
-    options = {name: request[name] for name in _OPTIONS}
-    return pack_traces(simulate(program, launches, decoded=decoded, **options))
+    traces = simulate(
+        unpack_program(request["program"]),
+        unpack_launches(request["launches"], arrays),
+        threads=request["threads"],
+        limit=request["limit"],
+        steps=request["steps"],
+        schedules=request["schedules"],
+        table=request["table"],
+        sample=request["sample"],
+        measure=request["measure"],
+        decoded=_decoded(json.dumps(request["program"])),
+    )
+    return pack_traces(traces)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import field
 
 from grader import dataclass
@@ -39,18 +38,6 @@ class Variants:
     kernels: dict[str, tuple[Variant, ...] | Finding] = field(default_factory=dict)
     modules: dict[bool, Module] = field(default_factory=dict)
     apart: dict[str, Variant] = field(default_factory=dict)
-
-    def of(self, program: Program, kernel: Kernel) -> tuple[Variant, ...] | Finding:
-        """The variants of a kernel, or the finding that prevents its simulation."""
-        if kernel.symbol not in self.kernels:
-            self.kernels[kernel.symbol] = decode_variants(program, kernel, self.modules)
-        return self.kernels[kernel.symbol]
-
-    def add(self, program: Program, names: Sequence[str]) -> None:
-        """Decode the kernels with these names that the program has, before they are launched."""
-        for kernel in map(program.kernel, names):
-            if kernel is not None:
-                self.of(program, kernel)
 
     def apart_of(self, kernel: str) -> Variant:
         """The debug variant of a kernel with a copy of a function for each call."""

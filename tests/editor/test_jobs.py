@@ -11,8 +11,7 @@ import pytest
 from grader.editor.jobs import NewestJobs
 from grader.feedback.grade import grade
 from grader.labs.reading import load_lab
-from grader.sandbox.call import run_sandboxed
-from grader.sandbox.kept import KeptChild
+from grader.sandbox.call import KeptChild, run_sandboxed
 from grader.sandbox.process import Child, Interrupted, interruption
 from grader.submissions.files import parse_submission
 from tests.command import ROOT, descendants

@@ -13,7 +13,7 @@ from grader.compile.program import Program
 from grader.compile.source import compile_source
 from grader.grading.run import run_all
 from grader.launch import Array, Launch, Scalar, Trace
-from grader.sandbox.kept import KeptChild
+from grader.sandbox.call import KeptChild
 
 SOURCE = rb"""
 #include <stdio.h>

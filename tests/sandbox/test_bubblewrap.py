@@ -90,10 +90,10 @@ def test_distribution_is_listed_before_those_it_derives_from() -> None:
 @pytest.fixture
 def nothing_known() -> Iterator[None]:
     """No try of the sandbox is known, before and after."""
-    for known in (bubblewrap._found, bubblewrap._probe, bubblewrap._templates_word):
+    for known in (bubblewrap._found, bubblewrap._probe):
         known.cache_clear()
     yield
-    for known in (bubblewrap._found, bubblewrap._probe, bubblewrap._templates_word):
+    for known in (bubblewrap._found, bubblewrap._probe):
         known.cache_clear()
 
 

@@ -12,10 +12,9 @@ import numpy as np
 import pytest
 
 from grader.faults import LabFault, MachineFault
-from grader.sandbox import bubblewrap, call, template
-from grader.sandbox.bubblewrap import find_sandbox, likely_sandbox
-from grader.sandbox.call import Limits, SandboxFailure, run_sandboxed
-from grader.sandbox.kept import KeptChild
+from grader.sandbox import call, template
+from grader.sandbox.bubblewrap import likely_sandbox
+from grader.sandbox.call import KeptChild, Limits, SandboxFailure, run_sandboxed
 from tests.command import descendants
 from tests.patience import until
 
@@ -35,17 +34,6 @@ def kept(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Ite
         monkeypatch.setattr("grader.sandbox.process.is_world_readable", lambda paths: True)
     with KeptChild() as child:
         yield child
-
-
-@pytest.fixture
-def nothing_known() -> Iterator[None]:
-    """No try of the sandbox is known, before and after."""
-    known = (bubblewrap._found, bubblewrap._probe, bubblewrap._templates_word)
-    for each in known:
-        each.cache_clear()
-    yield
-    for each in known:
-        each.cache_clear()
 
 
 def ask(kept: KeptChild, step: str, request: Any = None, **more: Any) -> Any:
@@ -92,7 +80,7 @@ def test_child_that_was_begun_in_vain_leaves_the_call_as_it_is(
     before = descendants()
     begin(kept, Limits(), step)
     if step == "pid_and_calls":  # what was likely to work does not
-        monkeypatch.setattr("grader.sandbox.kept.find_sandbox", lambda: "no namespaces here")
+        monkeypatch.setattr("grader.sandbox.call.find_sandbox", lambda: "no namespaces here")
     assert not kept.has_begun()
     until(lambda: descendants() <= before)
     monkeypatch.undo()
@@ -113,59 +101,9 @@ def test_child_that_was_begun_and_is_not_wanted_ends(kept: KeptChild) -> None:
 def test_no_child_is_begun_without_a_sandbox(
     kept: KeptChild, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("grader.sandbox.kept.likely_sandbox", lambda begin: None)
+    monkeypatch.setattr(call, "likely_sandbox", lambda begin: None)
     begin(kept, Limits())
     assert not kept.has_begun()
-
-
-CALLS = "sandboxed_steps:pid_and_calls"
-
-
-@pytest.mark.parametrize("is_ahead", [False, True])
-@pytest.mark.parametrize("knows", [False, True], ids=["word", "known"])
-@pytest.mark.parametrize("kept", ["started"], indirect=True)
-def test_idle_child_answers_the_next_call(
-    kept: KeptChild, knows: bool, is_ahead: bool, nothing_known: None
-) -> None:
-    """The child's word that the sandbox works may be asked for, or not."""
-    if knows:
-        find_sandbox()
-    kept.begin_idle(CALLS, Limits())
-    child = kept._child
-    if is_ahead:
-        kept.work_ahead(CALLS, None, Limits(cpu=5.0))
-    assert ask(kept, CALLS, limits=Limits(wall=10.0))[1] == 2 + is_ahead
-    assert kept._child is child and bubblewrap._probe.cache_info().currsize == 0
-    assert ask(kept, CALLS, limits=Limits(output=1 << 20))[1] == 1
-
-
-@pytest.mark.parametrize("kept", ["started"], indirect=True)
-@pytest.mark.parametrize("step", ["killed", "lab"])
-def test_idle_child_that_fails_leaves_the_call_as_it_is(
-    kept: KeptChild, step: str, nothing_known: None
-) -> None:
-    kept.begin_idle(f"sandboxed_steps:{step}", Limits())
-    kept._terms = (CALLS, *kept._terms[1:])
-    kept.work_ahead(CALLS, None, Limits())
-    assert ask(kept, CALLS)[1] == 1
-
-
-@pytest.mark.parametrize("kept", ["started"], indirect=True)
-def test_no_work_is_sent_ahead_under_other_limits(kept: KeptChild) -> None:
-    kept.begin_idle(CALLS, Limits())
-    kept.work_ahead(CALLS, None, Limits(memory=1 << 30))
-    assert ask(kept, CALLS, limits=Limits())[1] == 2
-
-
-def test_a_child_whose_end_is_not_waited_for_ends(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.syspath_prepend(str(Path(__file__).parent))
-    before = descendants()
-    with KeptChild(waits=False) as child:
-        assert ask(child, CALLS)[1] == 1
-        during = descendants()
-    child.end()
-    assert len(descendants()) < len(during)
-    until(lambda: len(descendants() - before) <= len(during - before) - 1)
 
 
 def test_other_limits_need_another_child(kept: KeptChild) -> None:

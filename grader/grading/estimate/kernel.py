@@ -90,16 +90,14 @@ def count_work(program: Program, launch: Launch, options: RunOptions) -> Work:
 
 
 def estimate_submission(
-    lab: Lab, submission: Submission, options: RunOptions,
-    prepared: tuple[Launch, Launch] | None = None,
-) -> tuple[TimeEstimate, ...]:  # fmt: skip
+    lab: Lab, submission: Submission, options: RunOptions
+) -> tuple[TimeEstimate, ...]:
     """Estimate a submission's timed launch on each known machine; none where that is not possible.
 
     Args:
         lab: The lab.
         submission: The submission, whose output is right.
         options: How to run the simulator.
-        prepared: `prepare_launches` of the timed launch, where it is known.
 
     Raises:
         LabFault: A machine file cannot be read.
@@ -109,23 +107,19 @@ def estimate_submission(
         return ()
     try:
         compiled = compile_source(submission.data, submission.name, wanted=lab.kernels)
-        program = with_lab_kernels(compiled, lab.kernels[:1])
-        work = _known_work(lab, case, program, options, prepared)
+        work = _known_work(lab, case, with_lab_kernels(compiled, lab.kernels[:1]), options)
     except (NoWork, StudentFault, MachineFault):  # the grade stands without an estimate
         return ()
     return tuple(estimates_of(work, machines, lab, case))
 
 
-def _known_work(
-    lab: Lab, case: Case, program: Program, options: RunOptions,
-    prepared: tuple[Launch, Launch] | None,
-) -> Work:  # fmt: skip
+def _known_work(lab: Lab, case: Case, program: Program, options: RunOptions) -> Work:
     """Count the work of the timed launch, or take it from the user's cache."""
     folder, digest = user_folder(), lab_digest(lab)
     key = cache_key("work", FORMAT, program.ptx, digest, options.seed.hex(), simulator_stamp())
     if (known := load(folder, key)) is not None:
         return Work(**known)
-    launch, _ = prepared or prepare_launches(lab, case, options.seed)
+    launch, _ = prepare_launches(lab, case, options.seed)
     work = count_work(program, launch, options)
     store(folder, key, asdict(work))
     return work

@@ -15,7 +15,8 @@ from fastapi import APIRouter, Form, Query, Request
 from fastapi.responses import HTMLResponse, Response
 
 from grader.gradebook.people import SESSION_LIFE, Person
-from grader.portal.lti.flow import FLOW_SECONDS, PAGE_SECONDS, Sealed, add_framed_cookie
+from grader.portal.lti.cookies import add_framed_cookie
+from grader.portal.lti.flow import FLOW_SECONDS, PAGE_SECONDS, Sealed
 from grader.portal.lti.refusals import Refused
 from grader.portal.requests import (
     FRAME_COOKIE,

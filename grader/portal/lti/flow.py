@@ -19,13 +19,11 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
-from fastapi.responses import Response
 from joserfc import jwt
 from joserfc.errors import JoseError
 from joserfc.jwk import OctKey
 
 from grader import dataclass
-from grader.gradebook.course_schema import is_private_or_https
 from grader.portal.lti.refusals import Refused
 
 FLOW_SECONDS = 600
@@ -110,22 +108,3 @@ def _flow(values: Mapping[str, Any], state: str) -> Flow:
 
 def _sha256(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
-
-
-def add_framed_cookie(
-    answer: Response, url: str, name: str, value: str, seconds: int, path: str = "/"
-) -> None:
-    """Have the browser keep a cookie for the portal at `url` in the frame that it is shown in.
-
-    `SameSite=None` lets a browser send it in a frame of another site, `Partitioned` keeps it even
-    where third-party cookies are blocked, apart for each platform. Both need `Secure`, and so HTTPS
-    or a loopback address. `http.cookies` knows `Partitioned` from Python 3.14 on only.
-    """
-    marks = "; Secure; SameSite=None; Partitioned" if is_private_or_https(url) else ""
-    text = f"{name}={value}; Max-Age={seconds}; Path={path}; HttpOnly{marks}"
-    answer.headers.append("Set-Cookie", text)
-
-
-def drop_framed_cookie(answer: Response, url: str, name: str, path: str = "/") -> None:
-    """Have the browser remove such a cookie."""
-    add_framed_cookie(answer, url, name, "", 0, path)

@@ -20,16 +20,10 @@ from fastapi.responses import HTMLResponse, JSONResponse, RedirectResponse, Resp
 from grader.faults import LabFault
 from grader.gradebook.lti import Deployment, Registration
 from grader.gradebook.people import Identity, Person
+from grader.portal.lti.cookies import add_framed_cookie, drop_framed_cookie
 from grader.portal.lti.deep_linking import choose_for_link, choose_for_platform
 from grader.portal.lti.entering import ANYWHERE, NO_STORE, Given, Sent, enter, sealed_of
-from grader.portal.lti.flow import (
-    FLOW_SECONDS,
-    Flow,
-    add_framed_cookie,
-    begin,
-    drop_framed_cookie,
-    flow_of,
-)
+from grader.portal.lti.flow import FLOW_SECONDS, Flow, begin, flow_of
 from grader.portal.lti.messages import (
     DEEP_LINK,
     MAX_AGE_SECONDS,

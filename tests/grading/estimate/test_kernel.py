@@ -174,13 +174,10 @@ def graded_ahead(course: Path, text: str) -> Grade:
     return ahead.with_estimates(grade)
 
 
-def test_nothing_begins_before_the_submission_is_compiled(
+def test_nothing_begins_before_the_submission_runs(
     course: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What counts the work of a submission that was compiled now takes longer than its launches.
-
-    Threads take turns: where no work is to be counted, it begins when the submission runs.
-    """
+    """Threads take turns: what begins earlier delays the start of the submission's launches."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(course / "cache"))  # so that it has to be compiled
     file, (lab, _) = course / "mine.cu", lab_of(course)
     file.write_text(SOLUTION.read_text())
@@ -193,15 +190,12 @@ def test_nothing_begins_before_the_submission_is_compiled(
             events.append("child")
 
     monkeypatch.setattr(call, "start_forked", starts)
-    for expected in (["child", "compiling", "begun", "child"], ["child", "begun"]):
-        events.clear()
-        grade_file(
-            lab, file, RunOptions("sim", threads=1), quiet=True,
-            while_running=lambda submission: events.append("begun"),
-            while_compiling=lambda: events.append("compiling"),
-        )  # fmt: skip
-        assert events[: len(expected)] == expected
-        assert events.count("begun") == 1
+    grade_file(
+        lab, file, RunOptions("sim", threads=1), quiet=True,
+        while_running=lambda submission: events.append("begun"),
+    )  # fmt: skip
+    assert events[:3] == ["child", "child", "begun"], "it is compiled, and runs"
+    assert events.count("begun") == 1
 
 
 @pytest.mark.parametrize("fits", [True, False], ids=["fits", "does not fit"])
