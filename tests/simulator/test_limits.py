@@ -234,3 +234,30 @@ def test_limit_of_processor_time_holds_between_short_blocks() -> None:
     begun = time.thread_time()
     (trace,) = simulate(program, [Launch("k", (1 << 24, 1, 1), (32, 1, 1), (x,))], limit=0.5)
     assert not trace.ended and time.thread_time() - begun < 1.5
+
+
+def test_limit_of_processor_time_holds_where_a_run_is_repeated() -> None:
+    """A run is void that writes to an array which it was presumed to leave as it is."""
+    program = compile_here(
+        b'extern "C" __global__ void k(int *in, int *x, int n, int when) {\n'
+        b"  for (int i = 0; i < n; ++i) {\n"
+        b"    x[threadIdx.x] = x[threadIdx.x] * 3 + i;\n"
+        b"    if (i == when) in[threadIdx.x] = 2;\n"
+        b"  }\n"
+        b"}\n",
+        "k.cu",
+    )
+    zeros = np.zeros(32, np.int32)
+    arrays = Array("in", (32,), "int32", zeros), Array("x", (32,), "int32", zeros, read_back=True)
+
+    def seconds(n: int, when: int, limit: float) -> float:
+        numbers = Scalar("n", n, "int32"), Scalar("when", when, "int32")
+        launch, begun = Launch("k", (1, 1, 1), (32, 1, 1), (*arrays, *numbers)), time.thread_time()
+        (trace,) = simulate(program, [launch], limit=limit)
+        assert trace.ended == (n < 1 << 30)
+        return time.thread_time() - begun
+
+    rounds, limit = 1 << 17, 3.0
+    both = min(seconds(rounds, -1, limit) for _ in range(2))
+    late = int(0.8 * limit / both * rounds)  # by the slower of two variants, at least
+    assert min(seconds(1 << 30, late, limit) for _ in range(2)) < limit + 1

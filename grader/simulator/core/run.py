@@ -229,10 +229,8 @@ class Machine:
         worth = prod(launch.grid) * prod(launch.block) >= LEAST_PROVEN
         if not worth or prod(launch.grid) <= REPRESENTATIVES or self.proof is None:
             return None
-        if not count:
-            return self.proof
-        whole = self.proof.insns, self.proof.blocks
-        return replace(self.proof, reduced_insns=whole[0], reduced_blocks=whole[1])
+        own = self.proof
+        return replace(own, reduced_insns=own.insns, reduced_blocks=own.blocks) if count else own
 
     @cached_property
     def proof(self) -> ProofArrays | None:
@@ -251,7 +249,7 @@ class Machine:
         leaps: bool = False,
         proof: ProofArrays | None = None,
     ) -> Raw | None:
-        loaded = memory or self.loader.load(launch)
+        loaded, begun = memory or self.loader.load(launch), time.thread_time()
         buffers = [b.copy() for b in loaded.buffers] if memory else loaded.buffers
         shift = self.shift(GLOBAL, launch)
         for b in buffers:
@@ -276,8 +274,9 @@ class Machine:
         written = {b.argument for b, row in zip(buffers, table, strict=False) if row["written"]}
         self.written = written.union(self.written or ())
         if any(b.input and b.argument in written for b in buffers):
+            left = max(limits.seconds - (time.thread_time() - begun), limits.seconds / 4)
             again = partial(self._attempt, ordered=ordered, leaps=leaps, proof=proof)
-            return again(launch, limits, count, memory)
+            return again(launch, replace(limits, seconds=left), count, memory)
         if status in (c.AGAIN, c.NOT_PROVEN) or (proof is not None and status != c.ENDED):
             return None
         if status == c.NO_MEMORY:
