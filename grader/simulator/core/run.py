@@ -251,12 +251,11 @@ class Machine:
     ) -> Raw | None:
         loaded, begun = memory or self.loader.load(launch), time.thread_time()
         buffers = [b.copy() for b in loaded.buffers] if memory else loaded.buffers
-        shift = self.shift(GLOBAL, launch)
+        shift, ops = self.shift(GLOBAL, launch), len(self.image.ops)
         for b in buffers:
             b.input = self._is_input(launch, b)
             b.shadow(shift)
-        ops, blocks = len(self.image.ops), len(self.arrays.blocks)
-        results = Results(ops + 1 if count else 0, blocks, limits.trace)
+        results = Results(ops + 1 if count else 0, len(self.arrays.blocks), limits.trace)
         table, chosen = buffer_table(buffers), np.array(limits.blocks, np.uint64)
         n = c.CLaunch.from_buffer_copy(self.image_terms)
         _set_terms(n, launch, limits)
@@ -267,7 +266,7 @@ class Machine:
         if proof is not None:
             _set_proof(n, proof)
         n.chosen = chosen.ctypes.data if chosen.size else None
-        given = (limits.stale, ops), (limits.limited, ops), (limits.lone, blocks)
+        given = (limits.stale, ops), (limits.limited, ops), (limits.lone, len(self.arrays.blocks))
         marks = [_marks(*one) for one in given]
         n.stale, n.limited, n.lone = (m.ctypes.data if m.size else None for m in marks)
         status = self.core.run(n)
