@@ -78,7 +78,7 @@ check-labs: bytecode
 
 announce-test:
 	@echo 'make test runs ruff, mypy, grader labs check (mutants of two labs) and pytest with'
-	@echo '$(PROCESSES) processes; PROCESSES=N sets another number. This takes about 10 minutes with 2 cores.'
+	@echo '$(PROCESSES) processes; PROCESSES=N sets another number. This takes 10 to 30 minutes with 2 cores.'
 	@missing=$$(sh tests/missing_programs.sh); [ -z "$$missing" ] || { \
 	  echo 'Some tests need programs that are not installed; they will fail or be skipped.'; \
 	  echo "  Debian, Ubuntu: sudo apt-get install $$missing"; }
