@@ -29,49 +29,42 @@ _DEFERRED = frozenset(
 """Modules of the standard library that what a check imports needs for few of its functions."""
 
 
-def import_numpy_faster(*, later: bool = False) -> None:
+def import_numpy_faster() -> None:
     """Have NumPy imported without what a command does not use: in two thirds of the time.
 
     That is the docstrings of what NumPy has in C, the types for annotations, which it evaluates,
     and the copy in Python of a module that the interpreter has in C. Modules that do nothing else
     are replaced, and those of the standard library that few functions use are imported by them.
     This is for processes of commands: in a notebook, a user may ask for help on a function.
-
-    Args:
-        later: Whether NumPy itself is imported when one of its attributes is asked for, too.
     """
-    sys.meta_path.insert(0, _Finder(_DEFERRED | ({"numpy"} if later else frozenset())))
+    sys.meta_path.insert(0, _Finder())
     sys.modules.setdefault("datetime", import_module("_datetime"))
 
 
 class _Finder:
     """Finds modules without content, or without content yet, in the place of some others."""
 
-    def __init__(self, deferred: frozenset[str]) -> None:
-        self._deferred = {*deferred}
+    def __init__(self) -> None:
+        self._deferred = {*_DEFERRED}
 
     def find_spec(self, name: str, path: Any = None, target: object = None) -> Any:
         """Return how to import one of these modules; None for all others."""
         if name in self._deferred:
             self._deferred.remove(name)  # the second import is that of `_Deferred`
-            return ModuleSpec(name, self, is_package=name == "numpy")  # type: ignore[arg-type]
+            return ModuleSpec(name, self)  # type: ignore[arg-type]
         if not name.startswith("numpy."):
             return None
         if ".".join(name.split(".", 2)[:2]) in _NUMPY_TYPES or name in _NUMPY_DOCSTRINGS:
             return ModuleSpec(name, self, is_package=True)  # type: ignore[arg-type]
-        if isinstance(numpy := sys.modules["numpy"], _Deferred):
-            path = numpy.ndarray and sys.modules["numpy"].__path__  # it is imported now
-            if name in sys.modules:
-                return ModuleSpec(name, self)  # type: ignore[arg-type]
+        if name != _NUMPY_SIGNATURES:
+            return None
         spec = PathFinder.find_spec(name, path)
-        if spec is not None and name == _NUMPY_SIGNATURES:
+        if spec is not None:
             spec.loader = _WithoutSignatures(spec.loader)  # type: ignore[assignment]
         return spec
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
         """Return the module."""
-        if (known := sys.modules.get(spec.name)) is not None:
-            return known
         return (_Types if spec.name.startswith("numpy.") else _Deferred)(spec.name)
 
     def exec_module(self, module: ModuleType) -> None:

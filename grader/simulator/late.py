@@ -141,7 +141,7 @@ def fences(f: Function) -> list[tuple[int, int, int]]:
     return found
 
 
-def some_fences(f: Function, image: Image, most: int = MOST_FENCES) -> list[tuple[int, int, int]]:
+def some_fences(f: Function, image: Image, most: int) -> list[tuple[int, int, int]]:
     """Some of a kernel's fences, the first of each line before others: loops are unrolled."""
     known, rank = Counter[Location](), dict[tuple[int, int, int], int]()
     for pcs in fences(f):

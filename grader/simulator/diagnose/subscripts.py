@@ -23,6 +23,7 @@ from grader.simulator.decode.module import Image
 from grader.simulator.decode.stack import is_watched, subscripts_of
 from grader.simulator.diagnose.races import INNER_ARRAY, KNOWN_OUTSIDE, STORE, Report, Target
 from grader.simulator.diagnose.variables import SourceVariables
+from grader.simulator.ptx.call_copies import MOST_BEFORE
 from grader.simulator.ptx.model import Instruction
 
 if TYPE_CHECKING:
@@ -40,9 +41,6 @@ _MACRO = Target("", "", "", "", 0, 0)
 _REGISTERS = regex(r"[$%A-Za-z_][$%\w@]*")
 _PARAMETER = regex(r"_param_(\d+)$")
 _ADDRESS_ARITHMETIC = frozenset(("mov", "cvta", "cvt", "add", "sub", "mad", "shl", "mul", "or"))
-MOST_BEFORE = 32
-"""Among so many instructions before a call are those that store its arguments."""
-
 MAX_NAME = 60
 """Letters of an expression in a message."""
 
