@@ -238,3 +238,144 @@ extern "C" __global__ void sides_with_more_fences(int *out) {
     }
     if (same) out[0] = a - b;
 }
+
+// kernel chosen_if_confirmed grid 2 block 32
+// inout seq uint32 = np.zeros(1,np.uint32) -> np.array([8])
+// inout data int32 = np.zeros(2) -> np.full(2,4)
+// out out int32 = np.zeros(1)
+extern "C" __global__ void chosen_if_confirmed(volatile unsigned *seq, volatile int *data, int *out) {
+    if (threadIdx.x) return;
+    if (blockIdx.x == 0) {
+        for (int v = 1; v <= 4; v++) {
+            unsigned s = *seq;
+            *seq = s + 1;
+            __threadfence();
+            data[0] = v;
+            data[1] = v;
+            __threadfence();
+            *seq = s + 2;
+        }
+    } else {
+        unsigned s1 = *seq;
+        __threadfence();
+        int a = data[0], b = data[1];
+        __threadfence();
+        unsigned s2 = *seq;
+        bool same = s1 == s2 && !(s1 & 1);
+        out[0] = same ? a - b : 0;
+    }
+}
+
+// kernel chosen_without_fence grid 2 block 32
+// inout seq uint32 = np.zeros(1,np.uint32) -> np.array([8])
+// inout data int32 = np.zeros(2) -> np.full(2,4)
+// out out int32 = np.zeros(1)
+extern "C" __global__ void chosen_without_fence(volatile unsigned *seq, volatile int *data, int *out) {
+    if (threadIdx.x) return;
+    if (blockIdx.x == 0) {
+        for (int v = 1; v <= 4; v++) {
+            unsigned s = *seq;
+            *seq = s + 1;
+            __threadfence();
+            data[0] = v;
+            data[1] = v;
+            __threadfence();
+            *seq = s + 2;
+        }
+    } else {
+        unsigned s1 = *seq;
+        __threadfence();
+        int a = data[0], b = data[1];  // <- race
+        unsigned s2 = *seq;
+        bool same = s1 == s2 && !(s1 & 1);
+        out[0] = same ? a - b : 0;
+    }
+}
+
+// kernel chosen_if_torn grid 2 block 32
+// inout seq uint32 = np.zeros(1,np.uint32) -> np.array([8])
+// inout data int32 = np.zeros(2) -> np.full(2,4)
+// out out int32 = np.zeros(1)
+extern "C" __global__ void chosen_if_torn(volatile unsigned *seq, volatile int *data, int *out) {
+    if (threadIdx.x) return;
+    if (blockIdx.x == 0) {
+        for (int v = 1; v <= 4; v++) {
+            unsigned s = *seq;
+            *seq = s + 1;
+            __threadfence();
+            data[0] = v;
+            data[1] = v;
+            __threadfence();
+            *seq = s + 2;
+        }
+    } else {
+        unsigned s1 = *seq;
+        __threadfence();
+        int a = data[0], b = data[1];  // <- race
+        __threadfence();
+        unsigned s2 = *seq;
+        bool same = s1 == s2 && !(s1 & 1);
+        out[0] = same ? 0 : a - b;
+    }
+}
+
+// kernel counted_if_confirmed grid 2 block 32
+// inout seq uint32 = np.zeros(1,np.uint32) -> np.array([8])
+// inout data int32 = np.zeros(2) -> np.full(2,4)
+// out out int32 = np.zeros(1)
+extern "C" __global__ void counted_if_confirmed(volatile unsigned *seq, volatile int *data, int *out) {
+    if (threadIdx.x) return;
+    if (blockIdx.x == 0) {
+        for (int v = 1; v <= 4; v++) {
+            unsigned s = *seq;
+            *seq = s + 1;
+            __threadfence();
+            data[0] = v;
+            data[1] = v;
+            __threadfence();
+            *seq = s + 2;
+        }
+    } else {
+        int torn = 0;
+        for (int k = 0; k < 6; k++) {
+            unsigned s1 = *seq;
+            __threadfence();
+            int a = data[0], b = data[1];
+            __threadfence();
+            unsigned s2 = *seq;
+            torn += s1 == s2 && s1 % 2 == 0 && a != b ? 1 : 0;
+        }
+        *out = torn;
+    }
+}
+
+// kernel scaled_if_confirmed grid 2 block 32
+// inout seq uint32 = np.zeros(1,np.uint32) -> np.array([8])
+// inout data int32 = np.zeros(2) -> np.full(2,4)
+// out out int32 = np.zeros(1)
+extern "C" __global__ void scaled_if_confirmed(volatile unsigned *seq, volatile int *data, int *out) {
+    if (threadIdx.x) return;
+    if (blockIdx.x == 0) {
+        for (int v = 1; v <= 4; v++) {
+            unsigned s = *seq;
+            *seq = s + 1;
+            __threadfence();
+            data[0] = v;
+            data[1] = v;
+            __threadfence();
+            *seq = s + 2;
+        }
+    } else {
+        int sum = 0;
+        for (int k = 0; k < 3; k++) {
+            unsigned s1 = *seq;
+            __threadfence();
+            int a = data[0], b = data[1];
+            __threadfence();
+            unsigned s2 = *seq;
+            int same = s1 == s2 && s1 % 2 == 0;
+            sum += same * (a - b);
+        }
+        *out = sum;
+    }
+}

@@ -20,7 +20,7 @@ from functools import lru_cache
 
 from grader import dataclass, regex
 from grader.simulator.decode.instructions import types_of
-from grader.simulator.decode.memory import GENERIC, LOCAL, space_of
+from grader.simulator.decode.memory import GENERIC, LOCAL, is_strong, space_of
 from grader.simulator.decode.operands import address_or_none, vector
 from grader.simulator.ptx.model import TYPE_BYTES, Function, Instruction
 
@@ -73,6 +73,93 @@ def access_head(i: Instruction) -> str:
 def is_sum(i: Instruction) -> bool:
     """Whether an instruction adds two addresses or numbers of 64 bits."""
     return i.op == "add.u64" and len(i.operands) == 3
+
+
+def truth_of(i: Instruction, known: Mapping[str, int]) -> int | None:
+    """The result of an instruction on truth values, 0 or 1; None where it is not known."""
+    head, *parts = i.op.split(".")
+    constants = {"0": 0, "1": 1, "-1": 1} if "pred" in parts else {"0": 0, "1": 1}
+    x = [known.get(o, constants.get(o)) for o in i.operands[1:]]
+    if head in ("mov", "cvt") and len(x) == 1:
+        return x[0]
+    if 0 in x and (head == "and" or (head == "mul" and parts[-1][0] in "us")):
+        return 0
+    if head == "or" and 1 in x and "pred" in parts:
+        return 1
+    if head == "selp" and len(x) == 3:
+        return None if x[2] is None else x[0 if x[2] else 1]
+    if None in x or not x:
+        return None
+    if head == "not" and parts == ["pred"]:
+        return int(not x[0])
+    if head in ("and", "or"):
+        return int(all(x) if head == "and" else any(x))
+    if head == "xor" or (head == "setp" and len(parts) == 2 and parts[0] in ("eq", "ne")):
+        return int((x[0] == x[-1]) == (parts[0] == "eq"))
+    return None
+
+
+def leaves_out(i: Instruction, name: str, known: Mapping[str, int]) -> bool:
+    """Whether an instruction's result has nothing of an operand, where truth values are known."""
+    if truth_of(i, known) is not None:
+        return True
+    head, *rest = i.operands
+    if i.op.startswith("selp.") and (chosen := known.get(rest[-1])) is not None:
+        return name not in (rest[0 if chosen else 1], rest[-1])
+    products = i.op.startswith("mad.") and i.op[-3] in "us"
+    return products and name != rest[-1] and any(known.get(x) == 0 for x in rest[:2])
+
+
+def uses_of(
+    f: Function,
+    users: Mapping[str, Sequence[int]],
+    names: Iterable[str],
+    frame: tuple[frozenset[str], frozenset[str]],
+    facts: Mapping[int, Iterable[tuple[str, int]]],
+) -> tuple[set[int], set[int]]:
+    """The plain stores of what is computed of some registers, and what else uses any of it.
+
+    Args:
+        f: the function.
+        users: the instructions that read each register, or have it as their guard.
+        names: the registers.
+        frame: the registers with addresses in the stack frame, and what is loaded from there.
+        facts: the truth values that registers have at each instruction: `leaves_out`.
+    """
+    made, stores, others = set(names), set[int](), set[int]()
+    work = [*made]
+    while work:
+        name = work.pop()
+        for at in users.get(name, ()):
+            i = f.body[at]
+            head, where = access_head(i), address_or_none("".join(i.operands[:1]))[0]
+            kept = head == "st" and where in frame[0] - {name}
+            if not kept and (head in ("ld", "st", "atom", "red") or name not in sources(i)):
+                plain = head == "st" and name in i.operands[1:] and not is_strong(i.op)
+                (stores if plain else others).add(at)
+                continue
+            if not kept and leaves_out(i, name, dict(facts.get(at, ()))):
+                continue
+            to = frame[1] if kept else frozenset(targets(i))
+            others |= set() if kept or to else {at}
+            work += (new := to - made)
+            made |= new
+    return stores, others
+
+
+def place_of(operand: str, copies: Mapping[str, str]) -> str:
+    """An address as text, with the register that others are copies of."""
+    base, plus, add = operand.strip("[] ").partition("+")
+    for _ in range(len(copies)):
+        if base not in copies:
+            break
+        base = copies[base]
+    return base + plus + add
+
+
+def are_apart(a: str, b: str) -> bool:
+    """Whether two places are known and differ: variables, or parameters with constant offsets."""
+    return a != b and "%" not in a + b
 
 
 @dataclass(slots=True)

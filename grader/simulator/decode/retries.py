@@ -10,20 +10,19 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import islice
 
 from grader import regex
-from grader.simulator.decode.dataflow import access_head, sources, targets
-from grader.simulator.decode.memory import is_strong, observes
+from grader.simulator.decode.dataflow import access_head, sources, targets, truth_of, uses_of
+from grader.simulator.decode.memory import observes
 from grader.simulator.decode.operands import address_or_none
-from grader.simulator.decode.stack import ACCESSES, frame_registers, stack_slot, users_of
+from grader.simulator.decode.stack import frame_registers, stack_slot, users_of
 from grader.simulator.decode.sync import (
     callee_of,
     moved_by,
     swap_of,
-    truth_of,
 )
 from grader.simulator.ptx.flow import predecessors_of, reached, successors_of
 from grader.simulator.ptx.model import STRONG_READS, TYPE_BYTES, Function, Instruction
@@ -190,6 +189,7 @@ class _Flow:
 
 
 _MOST_LOCKS, _MOST_NAMES, _MOST_STATES, _MOST_DEPTH = 16, 64, 1 << 12, 6
+_TOO_MANY = -1
 _UNFENCED, _FENCED, _UNEQUAL = range(3)
 """How far a way from a load has come: to a fence, and to a second look that gave another value."""
 
@@ -209,7 +209,8 @@ def confirmed_loads(
         return
     looks = _Looks(f, functions)
     for comparison, pair in islice(looks.compared.items(), _MOST_LOCKS):
-        before = {at: looks.before_load(at, pair, every) for at in sorted(every - pair)}
+        inside = every & reached(pair, (), looks.before) - pair
+        before = {at: looks.before_load(at, pair, every) for at in sorted(inside)}
         group = {at for at in before if before[at] is not None}
         while lost := {at for at in group if not group.issuperset(before[at] or ())}:
             group -= lost
@@ -294,26 +295,6 @@ class _Looks:
             return what(i.op)
         return any(self.has(x, what, depth + 1) for x in callee.body)
 
-    def flow(self, names: Iterable[str]) -> tuple[set[int], set[int]]:
-        """The plain stores of what is computed of some registers, and what else uses any of it."""
-        made, stores, users = set(names), set[int](), set[int]()
-        work = [*made]
-        while work:
-            name = work.pop()
-            for at in self.users.get(name, ()):
-                i = self.f.body[at]
-                head, where = access_head(i), address_or_none("".join(i.operands[:1]))[0]
-                kept = head == "st" and where in self.frame[0] - {name}
-                if not kept and (head in ACCESSES or name not in sources(i)):
-                    plain = head == "st" and name in i.operands[1:] and not is_strong(i.op)
-                    (stores if plain else users).add(at)
-                    continue
-                to = self.frame[1] if kept else frozenset(targets(i))
-                users |= set() if kept or to else {at}
-                work += (new := to - made)
-                made |= new
-        return stores, users
-
     @cached_property
     def readers(self) -> set[int]:
         """What may read where a plain store went: plain loads, calls, and others at the end.
@@ -350,9 +331,29 @@ class _Looks:
 
     def discard(self, loads: set[int], pair: Container[int], comparison: int) -> bool:
         """Whether no use of some loads is reached before a second look, or where that differs."""
-        stores, users = self.flow(x for at in loads for x in targets(self.f.body[at]))
+        facts: dict[int, _Known] = {}
+        for k, known, _ in self.states(loads, pair, comparison):
+            facts[k] = facts.get(k, known) & known
+        names = {x for at in loads for x in targets(self.f.body[at])}
+        stores, users = uses_of(self.f, self.users, names, self.frame, facts)
+        users.add(_TOO_MANY)
+        states = self.states(loads, pair, comparison, stores)
+        return not any(k in users or (torn and k in self.readers) for k, _, torn in states)
+
+    def states(
+        self,
+        loads: set[int],
+        pair: Container[int],
+        comparison: int,
+        stores: Collection[int] = (),
+    ) -> Iterator[tuple[int, _Known, bool]]:
+        """The instructions behind some loads that run before a second look, or where that differs.
+
+        Yields them with the truth values of registers there, and whether one of `stores`, or one
+        before the second look, has run.
+        """
         then = {k: [*successors_of(self.f, k)] for k in range(len(self.f.body))}
-        torn = not stores.isdisjoint(reached(loads, pair, then))
+        torn = not reached(loads, pair, then).isdisjoint(stores)
         work = [(k, _UNFENCED, _Known(), torn) for at in loads for k in then[at]]
         states = set(work)
         while work:
@@ -360,8 +361,9 @@ class _Looks:
             if k in loads or k >= len(self.f.body):
                 continue
             torn |= k in stores
-            if k in users or (torn and k in self.readers) or len(states) > _MOST_STATES:
-                return False
+            yield (k if len(states) <= _MOST_STATES else _TOO_MANY), known, torn
+            if len(states) > _MOST_STATES:
+                return
             known = self.known_after(k, known, comparison if phase == _UNEQUAL else -1)
             if k in pair and (phase == _FENCED or k in self.fences):
                 phase = _UNEQUAL
@@ -370,7 +372,6 @@ class _Looks:
             new = {(next_, phase, known, torn) for next_ in self.ways(k, dict(known))} - states
             states |= new
             work += new
-        return True
 
     def known_after(self, k: int, known: _Known, comparison: int) -> _Known:
         """The truth values that registers have behind an instruction, where two looks differ.

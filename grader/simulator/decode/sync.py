@@ -6,14 +6,14 @@ Asynchronous copies and mbarriers are decoded in `async_copies`, whose rules are
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 
 from grader import regex
 from grader.simulator.decode.async_copies import op_cp as op_cp
 from grader.simulator.decode.async_copies import op_mbarrier as op_mbarrier
-from grader.simulator.decode.dataflow import sources, targets
+from grader.simulator.decode.dataflow import access_head, place_of, sources, targets
 from grader.simulator.decode.instructions import Insn, Known, NotSimulated
 from grader.simulator.decode.memory import (
     ACQUIRE,
@@ -353,28 +353,29 @@ def moved_by(i: Instruction) -> tuple[Sequence[str], Sequence[str]]:
     return targets(i), [slot] if slot else sources(i)
 
 
-def truth_of(i: Instruction, known: Mapping[str, int]) -> int | None:
-    """The result of an instruction on truth values, 0 or 1; None where it is not known."""
-    head, *parts = i.op.split(".")
-    constants = {"0": 0, "1": 1, "-1": 1} if "pred" in parts else {"0": 0, "1": 1}
-    x = [known.get(o, constants.get(o)) for o in i.operands[1:]]
-    if head in ("mov", "cvt") and len(x) == 1:
-        return x[0]
-    if head == "and" and 0 in x:
-        return 0
-    if head == "or" and 1 in x and "pred" in parts:
-        return 1
-    if head == "selp" and len(x) == 3:
-        return None if x[2] is None else x[0 if x[2] else 1]
-    if None in x or not x:
-        return None
-    if head == "not" and parts == ["pred"]:
-        return int(not x[0])
-    if head in ("and", "or"):
-        return int(all(x) if head == "and" else any(x))
-    if head == "xor" or (head == "setp" and len(parts) == 2 and parts[0] in ("eq", "ne")):
-        return int((x[0] == x[-1]) == (parts[0] == "eq"))
-    return None
+def compared_looks(
+    f: Function,
+    loads: Iterable[int],
+    copies: Mapping[str, str],
+    users: Callable[[int], Iterable[int]],
+) -> set[int]:
+    """Those of some loads that are compared with another look at their place, and not kept.
+
+    What is made of one is only tested, or stored at that place. `users` gives what uses it.
+    """
+    where = {at: place_of(f.body[at].operands[1], copies) for at in loads}
+    looks = {x: at for at in where for x in targets(f.body[at])}
+    out = set[int]()
+    for i in f.body:
+        pair = {looks[x] for x in i.operands[1:3] if x in looks}
+        if i.op.startswith(("setp.eq.", "setp.ne.")) and len(pair) == 2:
+            out |= pair if len({where[at] for at in pair}) == 1 else set()
+    kept = ((at, f.body[k]) for at in out for k in users(at) if f.body[k].op[:4] != "setp")
+    return out - {
+        at
+        for at, i in kept
+        if access_head(i) != "st" or place_of(i.operands[0], copies) != where[at]
+    }
 
 
 _POINTERS = regex("(mov|add|sub|mad|selp|cvt|cvta)$")

@@ -19,7 +19,14 @@ from functools import cached_property
 
 from grader import regex
 from grader.simulator.decode.async_copies import unheeded_tests
-from grader.simulator.decode.dataflow import access_head, is_sum, sources, targets
+from grader.simulator.decode.dataflow import (
+    access_head,
+    are_apart,
+    is_sum,
+    place_of,
+    sources,
+    targets,
+)
 from grader.simulator.decode.memory import (
     DATA_READ,
     HAS_BLOCK_SCOPE,
@@ -37,6 +44,7 @@ from grader.simulator.decode.stack import users_of
 from grader.simulator.decode.sync import (
     BY_SIZE,
     Values,
+    compared_looks,
     has_fences,
     pointer_stores,
     strong_roles,
@@ -80,6 +88,8 @@ def memory_roles(f: Function, functions: Mapping[str, Function]) -> dict[int, in
     volatile = [at for at in accesses.loads if "volatile" in f.body[at].op]
     data = [at for at in volatile if roles.get(at, 0) & (DATA_READ | WAITING) == DATA_READ]
     confirmed = confirmed_reads(f, functions, data)
+    for at in compared_looks(f, data, accesses.all_copies, lambda at: accesses.made_of(at)[1]):
+        roles[at] &= ~DATA_READ
     others = {name: without_narrow_fences(g) for name, g in functions.items()} if confirmed else {}
     wide = confirmed_reads(others.get(f.name, f), others, confirmed)
     for at in confirmed:
@@ -173,7 +183,7 @@ class _Accesses:
 
     def place(self, operand: str) -> str:
         """An operand or address, with copies replaced by what they are copies of."""
-        return _place(operand, self.copies)
+        return place_of(operand, self.copies)
 
     def updates(self) -> dict[int, int]:
         """The roles in updates, and checks before a draw, by index in the body."""
@@ -325,7 +335,7 @@ class _Accesses:
         written only before a barrier that comes before the loads.
         """
         where = {
-            k: _place(i.operands[head in ("ld", "atom")], self.all_copies)
+            k: place_of(i.operands[head in ("ld", "atom")], self.all_copies)
             for k, i in enumerate(self.f.body)
             if (head := access_head(i)) and is_strong(i.op)
         }
@@ -337,7 +347,7 @@ class _Accesses:
         first = reached(loads, (), before) - reached(loads, barriers, before)
         signs = {k for k in writes - first if where[k] in numbers}
         data = writes - first - signs
-        data = {k for k in data if not all(_apart(where[k], place) for place in read)}
+        data = {k for k in data if not all(are_apart(where[k], place) for place in read)}
         then = {k: [*successors_of(self.f, k)] for k in range(len(self.f.body))}
         after = [reached(x, fences, then) for x in (signs, data)]
         return bool(signs) and after[0].isdisjoint(data) and after[1].isdisjoint(signs)
@@ -373,17 +383,3 @@ class _Accesses:
         stores = [i for i in self.f.body if access_head(i) == "st" and ".local" in i.op]
         places = {self.place(i.operands[0]) for i in stores}
         return {x for x in places if x.partition("+")[0] in local}
-
-
-def _place(operand: str, copies: Mapping[str, str]) -> str:
-    base, plus, add = operand.strip("[] ").partition("+")
-    for _ in range(len(copies)):
-        if base not in copies:
-            break
-        base = copies[base]
-    return base + plus + add
-
-
-def _apart(a: str, b: str) -> bool:
-    """Whether two places are known and differ: variables, or parameters with constant offsets."""
-    return a != b and "%" not in a + b
