@@ -37,12 +37,12 @@ from grader.simulator.edited_code import (
     changed_machine,
     function_of,
     most_trials,
-    place_of_gap,
     place_of_meeting,
     places_in_branches,
     signal_moved,
     strong,
     with_barrier,
+    with_barrier_in,
     with_barrier_moved,
     with_barriers,
     with_ops,
@@ -107,13 +107,14 @@ class BarrierTrials:
         return self.known[key]
 
     def _try(self, gap: Gap, r: Report, lines: frozenset[int], *, warp: bool) -> bool | None:
-        if not self.left or self.stuck or r.has(ACROSS_BLOCKS) or not any(gap.apart):
+        if not self.left or r.has(ACROSS_BLOCKS) or not any(gap.apart):
             return None
         changed = next(self._with_barrier(gap, warp=warp), None)
         if changed is None:
             return None
         completes, left = self._after(changed)
-        return completes and lines not in left
+        ends = completes and lines not in left
+        return None if self.stuck and not ends else ends
 
     def moved(self, r: Report) -> Moved | None:
         """Where a barrier that some threads do not reach is for all of them; None if not found.
@@ -192,8 +193,8 @@ class BarrierTrials:
                 if not warp and (places := places_in_branches(function, gap)):
                     both, end = with_barriers(function, places[:2]), places[2] + 2
                     yield with_barrier(both, end, warp=False) if gap.both else both
-            elif (place := place_of_gap(function, gap)) is not None:
-                yield with_barrier(function, place, warp=warp)
+            elif (changed := with_barrier_in(function, gap, warp=warp)) is not None:
+                yield changed
 
 
 class SignalTrials:

@@ -376,6 +376,16 @@ def places_in_branches(function: Function, gap: Gap) -> tuple[int, ...]:
     return (first[-1] + (not leaves), then[0], end) if end < len(lines) else ()
 
 
+def with_barrier_in(function: Function, gap: Gap, *, warp: bool) -> Function | None:
+    """A function with barriers in the place, or both places, of a gap; None if one is not known."""
+    inner = replace(gap, first=gap.then, then=gap.first, forward=True, apart=gap.within)
+    for one in [gap, inner] if gap.both else [gap]:
+        if (place := place_of_gap(function, one)) is None:
+            return None
+        function = with_barrier(function, place, warp=warp)
+    return function
+
+
 def place_of_gap(function: Function, gap: Gap) -> int | None:
     """The index in a function's code of the place of a barrier; None where it is not known."""
     lines = [*root_lines(i.location for i in function.body)]

@@ -275,3 +275,133 @@ extern "C" __global__ void last_warp_lacks_barriers(const int *x, int *y)
     }
   }
 }
+
+// Where a barrier of the block ends a race, a kernel that knows of no warps needs no other one,
+// though the lanes of one warp alone conflict in this launch.
+
+// kernel sum_lacks_barrier grid 1 block 64
+// in x int32 = np.ones(64)
+// inout y int32 = np.zeros(1) -> _
+// hints Put __syncthreads() after line S<, before the next iteration of the loop reaches line S<.
+extern "C" __global__ void sum_lacks_barrier(const int *x, int *y)
+{
+  __shared__ int s[64];
+  int t = threadIdx.x;
+  s[t] = x[t];
+  __syncthreads();
+  for (int o = blockDim.x / 2; o > 0; o /= 2) {
+    if (t < o) s[t] += s[t + o];  // <S <- race
+  }
+  if (t == 0) *y = s[0];
+}
+
+// A level of a search ends before its queue is reset: no atomic makes up for the barrier.
+
+// kernel levels_reset_early grid 1 block 64
+// in row int32 = np.arange(0, 129, 2)
+// in col int32 = [(2 * i + 1 + k) % 64 for i in range(64) for k in range(2)]
+// inout dist int32 = np.r_[0, np.full(63, -1)] -> _
+// hints Put __syncthreads() between line B< and line R<.
+extern "C" __global__ void levels_reset_early(const int *row, const int *col, int *dist)
+{
+  __shared__ int queue[2][64], size[2];
+  int t = threadIdx.x, now = 0;
+  if (t == 0) { queue[0][0] = 0; size[0] = 1; size[1] = 0; }
+  __syncthreads();
+  for (int level = 1; size[now] > 0; level++) {
+    for (int k = t; k < size[now]; k += blockDim.x) {
+      int v = queue[now][k];
+      for (int e = row[v]; e < row[v + 1]; e++)
+        if (atomicCAS(&dist[col[e]], -1, level) == -1)
+          queue[1 - now][atomicAdd(&size[1 - now], 1)] = col[e];
+    }  // <B
+    if (t == 0) size[now] = 0;  // <R <- race
+    now = 1 - now;
+    __syncthreads();  // <- barrier-divergence
+  }
+}
+
+// kernel levels grid 1 block 64
+// in row int32 = np.arange(0, 129, 2)
+// in col int32 = [(2 * i + 1 + k) % 64 for i in range(64) for k in range(2)]
+// inout dist int32 = np.r_[0, np.full(63, -1)] -> np.floor(np.log2(np.arange(64) + 1))
+extern "C" __global__ void levels(const int *row, const int *col, int *dist)
+{
+  __shared__ int queue[2][64], size[2];
+  int t = threadIdx.x, now = 0;
+  if (t == 0) { queue[0][0] = 0; size[0] = 1; size[1] = 0; }
+  __syncthreads();
+  for (int level = 1; size[now] > 0; level++) {
+    for (int k = t; k < size[now]; k += blockDim.x) {
+      int v = queue[now][k];
+      for (int e = row[v]; e < row[v + 1]; e++)
+        if (atomicCAS(&dist[col[e]], -1, level) == -1)
+          queue[1 - now][atomicAdd(&size[1 - now], 1)] = col[e];
+    }
+    __syncthreads();
+    if (t == 0) size[now] = 0;
+    now = 1 - now;
+    __syncthreads();
+  }
+}
+
+// kernel levels_lack_barriers grid 1 block 32
+// in row int32 = np.arange(0, 129, 2)
+// in col int32 = [(2 * i + 1 + k) % 64 for i in range(64) for k in range(2)]
+// inout dist int32 = np.r_[0, np.full(63, -1)] -> _
+// hints Put __syncthreads() between line L< and line F<, and after line E<, before the next
+extern "C" __global__ void levels_lack_barriers(const int *row, const int *col, int *dist)
+{
+  __shared__ int queue[64], tail;
+  int t = threadIdx.x, first = 0;
+  if (t == 0) { queue[0] = 0; tail = 1; }
+  __syncthreads();
+  for (int level = 1; first < 63; level++) {
+    int last = tail;  // <L <- race
+    for (int k = first + t; k < last; k += blockDim.x) {  // <F
+      int v = queue[k];
+      for (int e = row[v]; e < row[v + 1]; e++)
+        if (atomicCAS(&dist[col[e]], -1, level) == -1)
+          queue[atomicAdd(&tail, 1)] = col[e];
+    }  // <E
+    first = last;
+  }
+}
+
+// The barrier belongs behind the read, which is of what the next round writes.
+
+// kernel buffers_lack_barrier grid 1 block 64
+// in x int32 = np.arange(512)
+// inout y int32 = np.zeros(64) -> _
+// hints Put __syncthreads() after line R<, before the next iteration of the loop reaches line W<.
+extern "C" __global__ void buffers_lack_barrier(const int *x, int *y)
+{
+  __shared__ int s[2][64];
+  int t = threadIdx.x, sum = 0;
+  s[0][t] = x[t];
+  __syncthreads();
+  for (int k = 0; k < 8; k++) {
+    if (k + 1 < 8) s[(k + 1) % 2][t] = x[(k + 1) * 64 + t];  // <W
+    sum += s[k % 2][63 - t];  // <R <- race
+  }
+  y[t] = sum;
+}
+
+// Lanes that a shuffle reads in vain are no sign that a barrier fits nowhere.
+
+// kernel sums_of_warps_lack_barrier grid 1 block 128
+// in x int32 = np.ones(128)
+// inout y int32 = np.zeros(1) -> _
+// hints Put __syncthreads() between line P< and line N<.
+extern "C" __global__ void sums_of_warps_lack_barrier(const int *x, int *y)
+{
+  __shared__ int part[4];
+  int t = threadIdx.x, v = x[t];
+  for (int o = 16; o; o /= 2) v += __shfl_down_sync(~0u, v, o);
+  if (t % 32 == 0) part[t / 32] = v;  // <P
+  if (t < 4) {  // <N
+    v = part[t];  // <- race
+    for (int o = 2; o; o /= 2) v += __shfl_down_sync(0xf, v, o);
+    if (t == 0) *y = v;
+  }
+}

@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
 from grader import dataclass
-from grader.simulator.diagnose.places import Exchange, Gap
+from grader.simulator.diagnose.places import Gap
+
+if TYPE_CHECKING:
+    from grader.compile.syntax import Node, Tree
 
 _NAMED_BARRIER = "a named barrier (bar.sync) of all threads that read or write it"
 """The fix where only some threads of a block arrive: __syncthreads() would wait forever."""
@@ -145,6 +151,10 @@ def _place(gap: Gap, hazard: str) -> str:
     return f"{again}after line {first}, before the next iteration of the loop reaches line {then}"
 
 
+Exchange = tuple[int, int]
+"""The lines of two assignments, each of which makes an element from the other's."""
+
+
 def exchange_hint(lines: Exchange, name: str) -> str:
     """The fix of an exchange of two elements that both threads of a pair make."""
     own, other = lines
@@ -154,6 +164,38 @@ def exchange_hint(lines: Exchange, name: str) -> str:
         "No atomic exchanges two elements: let only one thread of each pair do it, such as the one "
         "with the smaller index, and let no element be in two pairs."
     )
+
+
+def exchanges(tree: Tree) -> Iterator[Exchange]:
+    """The pairs of assignments of one block that make each of two elements from the other."""
+    references = {_words(x) for node in tree.walk("reference_declarator") for x in node.named}
+    values: dict[str, set[str]] = {}
+    made: dict[int, list[tuple[str, set[str], int]]] = {}
+    for node in tree.walk("init_declarator", "assignment_expression"):
+        left, right = (node.part("declarator") or node.part("left")), node.part("value")
+        right = right or node.part("right")
+        if left is None or right is None:
+            continue
+        target, used = _words(left), _elements(right)
+        used |= {x for name in used for x in values.get(name, ())}
+        if left.kind == "identifier":
+            values[target] = used
+            if target not in references:
+                continue
+        block = next((up.index for up in node.ancestors if up.kind == "compound_statement"), 0)
+        own = made.setdefault(block, [])
+        yield from ((line, node.line) for x, of, line in own if x in used and target in of - {x})
+        own.append((target, used, node.line))
+
+
+def _elements(node: Node) -> set[str]:
+    """The variables and elements in an expression, without blanks."""
+    kinds = "identifier", "subscript_expression", "pointer_expression", "field_expression"
+    return {_words(x) for x in node.walk(*kinds)}
+
+
+def _words(node: Node) -> str:
+    return "".join(node.text.split())
 
 
 def meeting_hint(m: Meeting) -> str:

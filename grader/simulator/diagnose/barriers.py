@@ -329,10 +329,11 @@ def breaks_barriers(raw: Raw, image: Image, code: KernelCode) -> bool:
         code: what is read of the kernel's code.
     """
     lines, kernel = source_lines(image), image.functions[0].name
+    kinds = BARRIER_KINDS - {c.LANE_MISSING}  # which no barrier changes
 
     def breaks(r: Any) -> bool:
         if int(r["kind"]) != c.EARLY_EXIT or r["extra"] or r["flags"] & PASSED_BY:
-            return int(r["kind"]) in BARRIER_KINDS
+            return int(r["kind"]) in kinds
         return not may_have_returned(lines[r["pc"]], kernel, code.variables.tree)
 
     return any(map(breaks, raw.reports))

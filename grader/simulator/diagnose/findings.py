@@ -135,6 +135,7 @@ class Explainer:
             reports = [r for r in reports if r.kind != c.EARLY_EXIT]
         reports = without_warp_level(without_doubles(reports, self.code.order.follows))
         self.races = RacePlaces(self.code, reports, self.trials)
+        self.missing = self.races.without_barriers(self.missing)
         self.out_of_bounds = frozenset(
             (r.pc, r.target.name) for r in reports if r.kind == c.INVALID
         )

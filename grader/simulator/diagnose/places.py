@@ -11,7 +11,6 @@ import re
 from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import replace
-from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING, Literal
 
@@ -96,7 +95,7 @@ class Branches:
     """The branches and loops of a source that only some threads of a block may enter."""
 
     def __init__(self, tree: Tree) -> None:
-        self.tree = tree
+        self.tree, self._varying = tree, dict[int, frozenset[str]]()
         self._placed: dict[tuple[Gap, str, bool], Gap] = {}
 
     def placed(self, gap: Gap, name: str, *, library: bool) -> Gap:
@@ -135,13 +134,19 @@ class Branches:
             return gap
         return self._around(gap, *pairs[0])
 
-    def end_of_round(self, gap: Gap, name: str) -> Gap:
-        """The end of the round of the innermost loop around both lines, which access a variable."""
+    def end_of_round(self, gap: Gap, name: str, outer: int = 0) -> Gap:
+        """The end of the round of a loop around both lines, which access a variable.
+
+        Args:
+            gap: the lines.
+            name: the variable.
+            outer: the loops around both that are inside of this one.
+        """
         lines, end = (gap.first, gap.then), Gap(gap.first, gap.then, False, gap.named)
         first, then = (next(iter(self._uses(line, name)), None) for line in lines)
         if first is None or then is None:
             return end
-        behind, before, block = _statements(first, then, name)
+        behind, before, block = _statements(first, then, name, outer)
         alone = gap.first == gap.then and _loops_in_its_line(first)
         return replace(end, apart=(behind, before), block=block, in_line=alone)
 
@@ -260,14 +265,17 @@ class Branches:
 
     def _varies(self, node: Node) -> bool:
         """Whether a condition may differ among the threads of a block."""
-        return bool(_VARYING.search(node.text)) or not self._varying.isdisjoint(_names(node))
+        around = next((up for up in node.ancestors if up.kind == "function_definition"), None)
+        if around is not None and around.index not in self._varying:
+            self._varying[around.index] = self._varying_in(around)
+        known = self._varying[around.index] if around else frozenset[str]()
+        return bool(_VARYING.search(node.text)) or not known.isdisjoint(_names(node))
 
-    @cached_property
-    def _varying(self) -> frozenset[str]:
-        """The names of variables that are computed from what differs among threads."""
+    def _varying_in(self, function: Node) -> frozenset[str]:
+        """The names of a function's variables that are made of what differs among threads."""
         pairs = [
             (next(_names(left), ""), right)
-            for node in self.tree.walk("init_declarator", "assignment_expression")
+            for node in function.walk("init_declarator", "assignment_expression")
             if (left := node.part("declarator") or node.part("left")) is not None
             if (right := node.part("value") or node.part("right")) is not None
         ]
@@ -294,19 +302,27 @@ def _upward(node: Node) -> Iterator[tuple[Node, Node]]:
         child = above
 
 
-def _statements(first: Node, then: Node, name: str | None = None) -> tuple[int, int, int]:
+def _statements(
+    first: Node, then: Node, name: str | None = None, outer: int = 0
+) -> tuple[int, int, int]:
     """The last line of the statement with a node, and the first line of that with another one.
 
     The third number is that of the block.
 
     Both are statements of the innermost block around the two. With a variable's name, they are of
-    the body of the innermost loop, and the first is the last one that uses it in the same round.
+    the body of the innermost loop, or one around `outer` others, and the first is the last one that
+    uses it in the same round.
     Zeros where there is no such block, or where the two are one statement in one round.
     """
     above = {node.index for node in first.ancestors}
     around = [node for node in then.ancestors if node.index in above]
     if name is not None:
         around = [n for n, up in pairwise(around) if up.kind in LOOPS and _part(n) == "body"]
+        around = around[outer:]
+    if around and name is None and around[0].kind in LOOPS[:2]:
+        body = _child(around[0], then)
+        tested = _part(_child(around[0], first)) == "condition"
+        return _before(body, _child(body, then)) if tested else (0, 0, -1)
     if not around or around[0].kind != "compound_statement":
         return 0, 0, -1
     block = around[0].index
@@ -318,6 +334,14 @@ def _statements(first: Node, then: Node, name: str | None = None) -> tuple[int, 
             break
         a = later if later.index > a.index and name in _names(later) else a
     return a.last_line, b.line, block
+
+
+def _before(body: Node, statement: Node) -> tuple[int, int, int]:
+    """What `_statements` tells of the head of a loop and a statement of the loop's body."""
+    if body.kind != "compound_statement":
+        return 0, 0, -1
+    ends = [body.line, *(x.last_line for x in body.named if x.index < statement.index)]
+    return (ends[-1], statement.line, body.index) if ends[-1] < statement.line else (0, 0, -1)
 
 
 def _loops_in_its_line(node: Node) -> bool:
@@ -359,39 +383,3 @@ def _kind(node: Node) -> Kind:
 def access_word(store: bool, atomic: bool) -> Access:
     """The word for an access in messages."""
     return "atomic" if atomic else "write" if store else "read"
-
-
-Exchange = tuple[int, int]
-"""The lines of two assignments, each of which makes an element from the other's."""
-
-
-def exchanges(tree: Tree) -> Iterator[Exchange]:
-    """The pairs of assignments of one block that make each of two elements from the other."""
-    references = {_words(x) for node in tree.walk("reference_declarator") for x in node.named}
-    values: dict[str, set[str]] = {}
-    made: dict[int, list[tuple[str, set[str], int]]] = {}
-    for node in tree.walk("init_declarator", "assignment_expression"):
-        left, right = (node.part("declarator") or node.part("left")), node.part("value")
-        right = right or node.part("right")
-        if left is None or right is None:
-            continue
-        target, used = _words(left), _elements(right)
-        used |= {x for name in used for x in values.get(name, ())}
-        if left.kind == "identifier":
-            values[target] = used
-            if target not in references:
-                continue
-        block = next((up.index for up in node.ancestors if up.kind == "compound_statement"), 0)
-        own = made.setdefault(block, [])
-        yield from ((line, node.line) for x, of, line in own if x in used and target in of - {x})
-        own.append((target, used, node.line))
-
-
-def _elements(node: Node) -> set[str]:
-    """The variables and elements in an expression, without blanks."""
-    kinds = "identifier", "subscript_expression", "pointer_expression", "field_expression"
-    return {_words(x) for x in node.walk(*kinds)}
-
-
-def _words(node: Node) -> str:
-    return "".join(node.text.split())

@@ -251,6 +251,12 @@ class Missing:
     meeting: Meeting | None = None
     early: Early | None = None
 
+    @property
+    def is_plain(self) -> bool:
+        """Whether no more is wrong than that accesses are plain."""
+        ordered = self.acquires or self.releases or self.widens or self.meeting or self.early
+        return bool(self.reads or self.writes) and not ordered
+
 
 def order_hint(r: Report, missing: Missing, text: Callable[[int], str]) -> str:
     """The fix of a race that fences or memory orders end.

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
-from itertools import groupby
+from itertools import chain, groupby
 from typing import TYPE_CHECKING, Protocol
 
-from grader import dataclass
+from grader import dataclass, regex
 from grader.simulator.core import bindings as c
 from grader.simulator.diagnose.consequences import is_load
 from grader.simulator.diagnose.places import Gap, Kind
@@ -27,6 +27,7 @@ from grader.simulator.diagnose.races import (
 
 if TYPE_CHECKING:
     from grader.simulator.diagnose.kernel_code import KernelCode
+    from grader.simulator.diagnose.race_messages import Missing, Pair
 
 
 @dataclass(frozen=True)
@@ -65,8 +66,14 @@ class Trials(Protocol):
         """Where a barrier that some threads do not reach is for all of them; None if not found."""
 
 
-MOST_GAPS = 64
-"""The races whose places are compared."""
+_OF_WARPS = regex(
+    r"\w_sync\s*\(|[Ww]arp|WARP|\blane|tiled_partition|coalesced|active|\breturn\b|volatile|mma\b|"
+    r"[%&/<]\s*\(?\s*(?:0x1f|3[12])\b|(?:>>|<<)\s*5\b"
+)
+"""Code that knows of warps, or that threads leave early."""
+
+MOST_GAPS, MOST_LOOPS = 64, 3
+"""The races whose places are compared, and the loops around a race whose ends are tried."""
 
 _NO_GAP = ACROSS_BLOCKS | IN_FLIGHT | SAME_VALUE
 
@@ -124,7 +131,8 @@ class RacePlaces:
             return r
         other = replace(r, flags=r.flags & ~WITHIN_WARP)
         if self._reach(r):  # the two places are of one warp; others may use the array in turn
-            return other if self._is_exchanged(r, other) else r
+            fits = self._is_exchanged(r, other) or self._is_of_the_block(other)
+            return other if fits else r
         gap = self._gap(other)
         return r if gap is None or gap.kind == "unknown" else other
 
@@ -140,6 +148,42 @@ class RacePlaces:
         gap = self._gap(other)
         placed = gap is not None and gap.kind == "between" and gap.forward
         return placed and gap is not None and bool(self.trials.orders(gap, other))
+
+    def _is_of_the_block(self, r: Report) -> bool:
+        """Whether a barrier of the block ends a race, in a function that is not for one warp.
+
+        Args:
+            r: the race within a warp, as one of the block.
+        """
+        functions = self.code.variables.tree.walk("function_definition")
+        around = next((f for f in functions if f.line <= r.line <= f.last_line), None)
+        if self.trials is None or around is None or _OF_WARPS.search(around.text):
+            return False
+        gap = self._gap(r)
+        placed = gap is not None and gap.kind == "between"
+        return placed and gap is not None and bool(self.trials.orders(gap, r))
+
+    def without_barriers(self, missing: Mapping[Pair, Missing]) -> dict[Pair, Missing]:
+        """What races lack, but for those that a barrier ends and atomics would only hide.
+
+        Args:
+            missing: by race, what makes its accesses ordered.
+        """
+        races = {(r.pc, r.pc2): r for r in self.reports if r.kind == c.RACE}
+        return {
+            pair: one
+            for pair, one in missing.items()
+            if not (one.is_plain and pair in races and self._ends_by_barrier(races[pair]))
+        }
+
+    def _ends_by_barrier(self, r: Report) -> bool:
+        """Whether a run with a barrier in one or two places does not have a race of a block."""
+        if self.trials is None or r.has(_NO_GAP):
+            return False
+        r, _ = self.ordered(r)
+        gap = self.gap(r)
+        placed = gap is not None and gap.kind == "between"
+        return placed and gap is not None and bool(self.trials.orders(gap, r))
 
     def _reach(self, r: Report) -> int:
         """The flag of a race between the threads farthest from each other that conflict there."""
@@ -193,17 +237,37 @@ class RacePlaces:
             if self.trials.orders(gap, r) is not False:
                 return gap
             return twice if self.trials.orders(twice, r) else replace(gap, kind="waiting")
-        unclear = gap.both or (gap.forward and self.order.share_a_loop(r.pc, r.pc2))
-        ends = None
-        if gap.forward and gap.kind == "between":
-            ends = self.trials.orders(gap, r)
-        if ends or not (unclear or ends is False):
+        again = not gap.forward or self.order.share_a_loop(r.pc, r.pc2)
+        if gap.in_line or gap.kind != "between" and not (again and (gap.both or gap.forward)):
             return gap
-        plain = Gap(gap.first, gap.then, forward=False)
-        end = self.code.branches.placed(plain, r.target.name, library=False)
-        if unclear and self.trials.orders(end, r):
-            return end
-        return gap if ends is None else replace(gap, kind="unknown")
+        places = self._rounds(gap, r.target.name) if again else iter(())
+        first = () if gap.both or gap.kind != "between" else (gap,)
+        tried = ((place, self.trials.orders(place, r)) for place in chain(first, places))
+        ends = dict[Gap, bool | None]()
+        for place, ended in tried:
+            if ended:
+                return place
+            ends[place] = ended
+        return replace(gap, kind="unknown") if ends.get(gap) is False else gap
+
+    def _rounds(self, gap: Gap, name: str) -> Iterator[Gap]:
+        """The places at the ends of rounds of the loops around a gap.
+
+        Args:
+            gap: the gap.
+            name: the variable that both lines access.
+        """
+        branches, plain = self.code.branches, Gap(gap.first, gap.then, forward=False)
+        back = plain
+        if gap.both or gap.forward:
+            yield branches.placed(plain, name, library=False)
+        if gap.both:
+            yield gap
+        elif gap.forward and gap.first != gap.then:
+            back = branches.end_of_round(replace(plain, first=gap.then, then=gap.first), name)
+            yield back
+            yield replace(back, both=True, within=gap.apart)
+        yield from (branches.end_of_round(back, name, k) for k in range(1, MOST_LOOPS))
 
     def _lines_apart(self, r: Report) -> Gap | None:
         """The lines that a barrier is missing between; None where no barrier can help."""

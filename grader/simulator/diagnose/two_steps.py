@@ -17,12 +17,12 @@ from typing import TYPE_CHECKING
 from grader import regex
 from grader.launch import Dim3, Finding
 from grader.simulator.core import bindings as c
-from grader.simulator.diagnose.barrier_hints import exchange_hint
+from grader.simulator.diagnose.barrier_hints import Exchange, exchange_hint, exchanges
 from grader.simulator.diagnose.calls import Calls
 from grader.simulator.diagnose.consequences import Flow, Value, addressed, is_load
 from grader.simulator.diagnose.locks import Locks
 from grader.simulator.diagnose.messages import swap_fix
-from grader.simulator.diagnose.places import Exchange, Gap, exchanges
+from grader.simulator.diagnose.places import Gap
 from grader.simulator.diagnose.races import (
     ACROSS_BLOCKS,
     ATOMIC,
