@@ -46,8 +46,9 @@ from grader.simulator.edited_code import (
     with_barrier_moved,
     with_barriers,
     with_ops,
+    without,
 )
-from grader.simulator.outputs import return_before_load
+from grader.simulator.outputs import jumps_past, return_before_load
 from grader.simulator.ptx.call_copies import original_name
 from grader.simulator.ptx.model import Function, root_lines
 from grader.simulator.ptx.source_map import is_copy
@@ -125,6 +126,12 @@ class BarrierTrials:
         if r.pc not in self.moves:
             self.moves[r.pc] = next(self._moved(r), None)
         return self.moves[r.pc]
+
+    def completes(self, r: Report, first: int, last: int) -> bool:
+        """Whether all threads reach a barrier where all enter the `if` statement of two lines."""
+        found = function_of(self.machine, r.pc) if self.left else None
+        own = jumps_past(found[0], first, last) if found else []
+        return found is not None and bool(own) and self._after(without(found[0], own))[0]
 
     def ends_by_atomics(self, r: Report) -> bool:
         """Whether a race ends where all racing accesses to its variable are atomic."""
@@ -211,13 +218,9 @@ class SignalTrials:
     """
 
     def __init__(
-        self,
-        plain: Machine,
-        code: KernelCode,
-        waits: Sequence[int],
-        signals: Sequence[int],
+        self, plain: Machine, code: KernelCode, waits: Sequence[int], signals: Sequence[int],
         run: Run,
-    ) -> None:
+    ) -> None:  # fmt: skip
         self.plain, self.code, self.run = plain, code, run
         self.waits, self.signals = waits, signals
         self.left = dict[tuple[int, ...], set[frozenset[int]] | None]()
@@ -315,13 +318,9 @@ class EarlySignals:
     """
 
     def __init__(
-        self,
-        machine: Machine,
-        code: KernelCode,
-        waits: Sequence[int],
-        signals: Sequence[int],
+        self, machine: Machine, code: KernelCode, waits: Sequence[int], signals: Sequence[int],
         run: Run,
-    ) -> None:
+    ) -> None:  # fmt: skip
         self.machine, self.code, self.run = machine, code, run
         self.waits, self.signals = waits, signals
 

@@ -155,7 +155,9 @@ class OtherOrders(OrderRuns):
         if not may_run or any(f.severity == "error" for f in findings):
             return findings
         reads = self._wrong_reads(self._with_old_values(loads, old)) if loads else ()
-        return findings + (reads or self._with_pauses(machines[-1], loads))
+        more, lost = reads or self._with_pauses(machines[-1], loads), "lost-update"
+        known = {(f.variable, lost) for f in more if f.severity == "error"}  # updates are lost so
+        return (*(f for f in findings if (f.variable, f.kind) not in known), *more)
 
     def _with_wider_pairs(
         self, findings: tuple[Finding, ...], machines: Sequence[Machine]

@@ -30,7 +30,7 @@ from grader.simulator.decode.stack import local_variables
 from grader.simulator.diagnose.branching import behind_barrier
 from grader.simulator.diagnose.races import COMPUTED, NO_EFFECT, PASSED_BY, Report
 from grader.simulator.edited_code import changed_machine, jumps_to_end, without
-from grader.simulator.ptx.model import root_lines
+from grader.simulator.ptx.model import Function, root_lines
 from grader.simulator.variants import Variant
 
 if TYPE_CHECKING:
@@ -273,3 +273,18 @@ def return_before_load(
         if raw.ended and r.pc not in raw.reports["pc"][unset]:
             return line
     return 0
+
+
+def jumps_past(function: Function, first: int, last: int) -> list[int]:
+    """The indices of the jumps by which threads pass an `if` statement by.
+
+    Args:
+        function: the function.
+        first: the line of the condition.
+        last: the last line of the statement.
+    """
+    lines, body = [*root_lines(i.location for i in function.body)], function.body
+    inside = [k for k, line in enumerate(lines) if first <= line <= last]
+    heads = (k for k in inside if lines[k] == first and body[k].op.startswith("bra"))
+    ends = ((k, function.labels.get(body[k].operands[0], 0)) for k in heads)
+    return [k for k, end in ends if end > inside[-1]]

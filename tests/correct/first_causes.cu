@@ -571,14 +571,14 @@ extern "C" __global__ void sum_with_a_barrier_in_the_branch(int *a) {
 // One barrier in the place of two would leave a race: no place is named.
 // kernel scan_with_barriers_in_the_branch grid 1 block 64
 // inout a int32 = np.ones(64) -> _
-// hints Move it out of the branch or loop that only some threads enter.
+// hints Only some enter the `if` of line I<. Let all threads of the block enter it
 extern "C" __global__ void scan_with_barriers_in_the_branch(int *a) {
     __shared__ int s[64];
     int t = threadIdx.x;
     s[t] = a[t];
     __syncthreads();
     for (int d = 1; d < 64; d *= 2) {
-        if (t >= d) {
+        if (t >= d) {  // <I
             int x = s[t - d];
             __syncthreads();  // <- barrier-divergence
             s[t] += x;
@@ -2018,4 +2018,99 @@ extern "C" __global__ void total_cleared_by_all(const int *x, int *y) {
   s[63] = 0;
   __syncthreads();
   y[t] = s[t];
+}
+
+// kernel tiles_in_a_guard grid 2,2 block 8,8
+// in a float32 = np.ones((12, 12))
+// in b float32 = np.ones((12, 12))
+// inout c float32 = np.zeros((12, 12)) -> _
+// value n int32 = 12
+// finds barrier-divergence error never reach this barrier
+// finds uninitialized-read error which no thread has written
+// hints Only some enter the `if` of line I<. Let all threads of the block enter it
+extern "C" __global__ void tiles_in_a_guard(const float *a, const float *b, float *c, int n)
+{
+  __shared__ float s[8][8], u[8][8];
+  int x = threadIdx.x, y = threadIdx.y, row = blockIdx.y * 8 + y, col = blockIdx.x * 8 + x;
+  float sum = 0;
+  if (row < n && col < n) {  // <I
+    for (int m = 0; m < n; m += 8) {
+      s[y][x] = m + x < n ? a[row * n + m + x] : 0;
+      u[y][x] = m + y < n ? b[(m + y) * n + col] : 0;
+      __syncthreads();  // <- barrier-divergence
+      for (int k = 0; k < 8; k++) sum += s[y][k] * u[k][x];  // <- uninitialized-read
+      __syncthreads();  // <- barrier-divergence
+    }
+    c[row * n + col] = sum;
+  }
+}
+
+// kernel rounds_that_differ grid 1 block 64
+// in a int32 = rng.integers(0, 9, 64)
+// inout b int32 = np.zeros(64) -> _
+// finds barrier-divergence error this barrier
+// hints Threads may make different numbers of iterations of the loop of line L<
+extern "C" __global__ void rounds_that_differ(const int *a, int *b)
+{
+  __shared__ int s[64];
+  int t = threadIdx.x, n = a[t];
+  s[t] = n;
+  for (int k = 0; k < n; k++) {  // <L
+    __syncthreads();  // <- barrier-divergence
+    b[t] += s[63 - t];  // <- race
+  }
+}
+
+// A transposition in place reads what other blocks overwrite: no block waits for another one.
+
+// kernel transposed_in_place grid 2,2 block 16,16
+// inout x float32 = np.arange(1024).reshape(32, 32) -> _
+// hints Blocks write `x` while other blocks still read it, and no barrier orders blocks. Write the
+extern "C" __global__ void transposed_in_place(float *x)
+{
+  int c = blockIdx.x * 16 + threadIdx.x, r = blockIdx.y * 16 + threadIdx.y;
+  float v = x[r * 32 + c];
+  __syncthreads();
+  x[c * 32 + r] = v;  // <- race
+}
+
+// kernel cleared_late grid 2 block 64
+// in x int32 = rng.integers(0, 8, 128)
+// inout bins int32 = np.zeros(8) -> _
+// hints Threads update `s` before another thread has set it. Put __syncthreads() between line C<
+extern "C" __global__ void cleared_late(const int *x, int *bins)
+{
+  __shared__ int s[8];
+  int t = threadIdx.x;
+  if (t < 8) s[t] = 0;  // <C
+  atomicAdd(&s[x[blockIdx.x * 64 + t]], 1);  // <- race
+  __syncthreads();
+  if (t < 8) atomicAdd(&bins[t], s[t]);
+}
+
+// kernel arrays_overlap_in_a_line grid 1 block 64 shared 512
+// in x float32 = np.arange(64)
+// inout y float32 = np.zeros(64) -> _
+// hints Two statements of line S< write the same bytes of `memory`. If they are for two arrays
+extern "C" __global__ void arrays_overlap_in_a_line(const float *x, float *y)
+{
+  extern __shared__ char memory[];
+  float *a = (float *)memory, *b = (float *)(memory + 64);
+  int t = threadIdx.x;
+  a[t] = x[t]; b[t] = 2 * x[t];  // <S <- race
+  __syncthreads();
+  y[t] = a[63 - t] + b[t];
+}
+
+// An old value in a lock says that updates are lost; no second finding says that none are.
+
+// kernel lock_reads_old_values grid 1 block 32
+// inout lock int32 = np.zeros(1) -> _
+// inout sum int32 = np.zeros(1) -> _
+// finds race error may miss the write
+extern "C" __global__ void lock_reads_old_values(int *lock, volatile int *sum)
+{
+  while (atomicCAS(lock, 0, 1) != 0) { }
+  *sum = *sum + 1;  // <- race
+  atomicExch(lock, 0);
 }

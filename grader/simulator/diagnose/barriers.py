@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from grader.compile.syntax import Tree
     from grader.simulator.core.run import Raw
     from grader.simulator.diagnose.kernel_code import KernelCode
+    from grader.simulator.diagnose.places import Branches
     from grader.simulator.diagnose.race_places import Trials
 
 _HIDDEN_RETURN = regex(r"^[ \t]*#[ \t]*define\b.*\breturn\b|\bexit\s*;", re.MULTILINE)
@@ -57,25 +58,56 @@ _MISUSES = {
 """By the report's `extra`: what makes an instruction of a warp undefined, and the hint."""
 
 
-def barrier_finding(r: Report, kernel: str, tree: Tree, op: str, trials: Trials | None) -> Finding:
+def barrier_finding(
+    r: Report, kernel: str, branches: Branches, op: str, trials: Trials | None
+) -> Finding:
     """The finding of threads that do not arrive at one barrier.
 
     Args:
         r: the report.
         kernel: the name of the kernel.
-        tree: the syntax tree of the source.
+        branches: the branches of the source.
         op: the opcode of the instruction.
         trials: what tries another place for the barrier.
     """
+    tree = branches.tree
     returned, past = may_have_returned(r.line, kernel, tree), leads_past(r, tree)
     finding = _finding(r, returned=returned, past=past, op=op)
     tried = trials if finding.severity == "error" and op.startswith("bar") else None
-    if tried is None or (moved := tried.moved(r)) is None:
-        return finding
+    moved = tried.moved(r) if tried else None
+    if moved is None:
+        passed = r.kind in (c.DIVERGENCE, c.EARLY_EXIT) and not (past or r.has(WITHIN_WARP))
+        around = branches.entered_by_some(r.line) if tried and passed else None
+        return replace(finding, hint=_around_hint(r, *around, tried)) if around else finding
     return replace(
         finding,
         hint=f"Put the barrier after line {moved.last}, outside the `if` of line {moved.first}, so "
         "that all threads of the block reach it. A run with that does not have this finding.",
+    )
+
+
+def _around_hint(r: Report, kind: str, first: int, last: int, trials: Trials | None) -> str:
+    """The fix of a barrier in a branch or loop that only some threads enter.
+
+    Args:
+        r: the report.
+        kind: what it is in.
+        first: the first line of that.
+        last: its last line.
+        trials: what tries to let all threads enter it.
+    """
+    reach = "Every thread that the barrier waits for must reach it, equally often."
+    if kind == "loop":
+        return (
+            f"{reach} Threads may make different numbers of iterations of the loop of line "
+            f"{first}: let all make the same number, and put a condition around the work alone."
+        )
+    if trials is None or not trials.completes(r, first, last):
+        return f"{reach} Move it out of the branch of line {first}, which only some threads enter."
+    return (
+        f"{reach} Only some enter the `if` of line {first}. Let all threads of the block enter it: "
+        "test its condition where elements are loaded, with 0 where there is no data, and where "
+        "they are stored. A run in which all threads enter it does not have this finding."
     )
 
 

@@ -324,8 +324,8 @@ class Explainer:
                 r, in_loop=in_loop, sign_hint=self.sign_hint, unoptimized=unoptimized
             )
         elif r.kind in BARRIER_KINDS:
-            tree = self.code.variables.tree
-            finding = barrier_finding(r, self.launch.kernel, tree, self._op(r.pc), self.trials)
+            own = self.launch.kernel, self.code.branches, self._op(r.pc), self.trials
+            finding = barrier_finding(r, *own)
         else:
             called = self.code.calls.leading_to(r.pc2, self.code.lines) if r.line2 else ()
             placed = replace(r, line2=called[0].line if called else r.line2)
@@ -365,7 +365,7 @@ class Explainer:
         accesses = {(r.pc, r.target.name), (r.pc2, r.target.name)}
         strays = not self.out_of_bounds.isdisjoint(accesses)
         gap = self.races.gap(r)
-        finding = race_finding(r, hazard, gap, strays=strays)
+        finding = race_finding(r, hazard, gap, strays=strays, waits=self.image.may_wait)
         if r.has(NO_PROXY_FENCE):
             return r, without_proxy_fence(r, finding)
         if in_flight:

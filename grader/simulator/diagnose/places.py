@@ -162,6 +162,12 @@ class Branches:
             if above.kind == "if_statement" and _part(child) != "condition":
                 yield above.line, above.last_line
 
+    def entered_by_some(self, line: int) -> tuple[Kind, int, int] | None:
+        """The outermost branch or loop of some threads around a barrier, with its lines."""
+        node = next(iter(self._uses(line, "__syncthreads")), None)
+        inside = [x for x, child in _upward(node) if self._chooses(x, child)] if node else []
+        return (_kind(inside[-1]), inside[-1].line, inside[-1].last_line) if inside else None
+
     def statement(self, line: int, other: int) -> tuple[int, int] | None:
         """The first and last line of the statement that a line is in, among those of one block.
 

@@ -39,7 +39,9 @@ from grader.simulator.diagnose.races import (
 _HAZARDS = {"RAW": "read-after-write", "WAR": "write-after-read", "WAW": "write-after-write"}
 
 
-def race_finding(r: Report, hazard: str, gap: Gap | None, *, strays: bool = False) -> Finding:
+def race_finding(
+    r: Report, hazard: str, gap: Gap | None, *, strays: bool = False, waits: bool = True
+) -> Finding:
     """The finding of a race.
 
     Args:
@@ -47,6 +49,7 @@ def race_finding(r: Report, hazard: str, gap: Gap | None, *, strays: bool = Fals
         hazard: RAW, WAR or WAW.
         gap: where a barrier is missing; None where no barrier can help.
         strays: whether one of the two instructions also accesses the array out of bounds.
+        waits: whether blocks may wait for each other.
     """
     own = access_word(r.has(STORE), r.has(ATOMIC))
     other = access_word(r.has(OTHER_STORE), r.has(OTHER_ATOMIC))
@@ -62,7 +65,7 @@ def race_finding(r: Report, hazard: str, gap: Gap | None, *, strays: bool = Fals
         access=own,
         variable=r.target.name,
         other=OtherAccess(r.line2, r.thread2, r.block2, other),
-        hint=_fix(r, hazard, gap, strays),
+        hint=_fix(r, hazard, gap, strays, waits),
     )
 
 
@@ -86,7 +89,7 @@ def _circumstance(r: Report) -> str:
     return " between two blocks" if r.has(ACROSS_BLOCKS) else ""
 
 
-def _fix(r: Report, hazard: str, gap: Gap | None, strays: bool) -> str:
+def _fix(r: Report, hazard: str, gap: Gap | None, strays: bool, waits: bool) -> str:
     across, no_barrier = r.has(ACROSS_BLOCKS), gap is None or r.has(ACROSS_BLOCKS)
     if r.has(STALE_CACHE):
         other = "through a pointer or a surface, not a texture" if r.has(TEXTURE_CACHE) else ""
@@ -117,7 +120,7 @@ def _fix(r: Report, hazard: str, gap: Gap | None, strays: bool) -> str:
             "store, so that a thread without an element of its own does not store. An index past "
             "the end of its row reaches another thread's element; an atomic would only hide it."
         )
-    return _across_blocks_fix(r, hazard) if across else _within_block_fix(r, hazard, gap)
+    return _across_blocks_fix(r, hazard, waits) if across else _within_block_fix(r, hazard, gap)
 
 
 def _within_block_fix(r: Report, hazard: str, gap: Gap | None) -> str:
@@ -148,16 +151,20 @@ def _within_block_fix(r: Report, hazard: str, gap: Gap | None) -> str:
         return beside_atomic(*((r.line2, r.line) if r.has(ATOMIC) else (r.line, r.line2)))
     if gap.kind != "between":
         return f"Two threads write the same element. Check the index. {advice}"
-    if r.target.dynamic and r.line != r.line2:
+    if r.target.dynamic and r.pc != r.pc2:
+        lines = f"Lines {gap.first} and {gap.then} write" if r.line != r.line2 else ""
+        lines = lines or f"Two statements of line {r.line} write"
         return (
-            f"Lines {gap.first} and {gap.then} write the same bytes of {subject(r)}. If they are "
+            f"{lines} the same bytes of {subject(r)}. If they are "
             "for two arrays in it, begin the second behind the last byte of the first: an offset "
             f"in bytes is an index times the size of an element. Else p{advice[1:]}"
         )
+    if r.has(ATOMIC) and not r.has(OTHER_ATOMIC):
+        return f"Threads update {subject(r)} before another thread has set it. {advice}"
     return f"Two threads write the same element. Check the index, or p{advice[1:]}"
 
 
-def _across_blocks_fix(r: Report, hazard: str) -> str:
+def _across_blocks_fix(r: Report, hazard: str, waits: bool) -> str:
     """The fix of a race between two blocks."""
     atomic = r.has(ATOMIC) or r.has(OTHER_ATOMIC)
     if hazard == "RAW":
@@ -165,8 +172,9 @@ def _across_blocks_fix(r: Report, hazard: str) -> str:
             f"A block reads {subject(r)} before another block has written it, and no barrier "
             "orders blocks. Read it in a second launch, behind grid.sync() in a cooperative "
             "launch, or after an atomic that signals the write; the writer calls __threadfence() "
-            "before that atomic, and the reader after it. Put __syncthreads() between the thread "
-            "that signals or waits and other threads of its block that write or read."
+            "before that atomic, and the reader after it."
+            + " Put __syncthreads() between the thread that signals or waits and other threads of "
+            "its block that write or read." * waits
         )
     if atomic and hazard != "WAW":
         return (
@@ -177,8 +185,9 @@ def _across_blocks_fix(r: Report, hazard: str) -> str:
         return (
             f"Blocks write {subject(r)} while other blocks still read it, and no barrier orders "
             "blocks. Write the results to another array, or do it in a second launch, or behind "
-            "grid.sync() in a cooperative launch. Where one thread waits for another block, put "
-            "__syncthreads() between its wait and the accesses of other threads."
+            "grid.sync() in a cooperative launch."
+            + " Where one thread waits for another block, put __syncthreads() between its wait and "
+            "the accesses of other threads." * waits
         )
     return (
         f"Blocks access {subject(r)} in no defined order, and no barrier orders blocks. Let "

@@ -59,6 +59,9 @@ class Trials(Protocol):
     def ends_by_atomics(self, r: Report) -> bool:
         """Whether a race ends where all racing accesses to its variable are atomic."""
 
+    def completes(self, r: Report, first: int, last: int) -> bool:
+        """Whether all threads reach a barrier where all enter the `if` statement of two lines."""
+
     def returned(self, r: Report) -> int:
         """The line of a return but for which what a read finds would be written, or 0."""
 
@@ -305,7 +308,9 @@ class RacePlaces:
         # the defaults for an asynchronous copy that is not waited for
         hazard = "RAW" if not r.has(STORE) or r.has(OTHER_STORE) else "WAR"
         if not r.has(IN_FLIGHT):
-            hazard = self.order.hazard(write, read, warp=bool(r.has(WITHIN_WARP)))
+            hazard = self.order.hazard(write, read, "warp" if r.has(WITHIN_WARP) else "block")
+            if r.has(ACROSS_BLOCKS) and hazard == "RAW" and not self.code.image.may_wait:
+                hazard = self.order.hazard(write, read, "none")
         return (r if r.has(STORE) == (hazard == "WAR") else r.swapped()), hazard
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import cached_property
+from typing import Literal
 
 from grader import dataclass
 from grader.launch import Dim3
@@ -158,6 +159,8 @@ def index_of(number: int, extents: Dim3) -> Dim3:
 
 Node = tuple[int, int]
 """The number of a function and of a basic block in it."""
+Stops = Literal["block", "warp", "none"]
+"""The barriers that order two threads: those of the block, of the warp as well, or none."""
 
 
 class ProgramOrder:
@@ -169,7 +172,7 @@ class ProgramOrder:
         self.block_of: dict[int, Node] = {}
         self.position: dict[int, int] = {}
         self.return_sites: dict[int, list[Node]] = {}
-        self.reached: dict[tuple[Node, bool], set[Node]] = {}
+        self.reached: dict[tuple[Node, Stops], set[Node]] = {}
         for number, function in enumerate(image.functions):
             for k, block in enumerate(function.blocks):
                 for position, code in enumerate(block.insns):
@@ -192,40 +195,42 @@ class ProgramOrder:
         call = block.end.call if block.end.kind == CALL else None
         return None if call is None or call.callee is None else self.number[call.callee]
 
-    def follows(self, first: int, then: int, *, warp: bool = False) -> bool:
+    def follows(self, first: int, then: int, stops: Stops = "block") -> bool:
         """Whether `then` can run after `first` with no barrier between them.
 
         Args:
             first: the program counter of the first instruction.
             then: the program counter of the second instruction.
-            warp: for two lanes of one warp, for which __syncwarp() is a barrier too.
+            stops: which barriers count.
         """
         a, b = self.block_of.get(first), self.block_of.get(then)
         if a is None or b is None:
             return False
         if a == b and self.position[then] > self.position[first]:
             return True
-        if (a, warp) not in self.reached:
-            self.reached[a, warp] = self._reach(a, warp)
-        return b in self.reached[a, warp]
+        if (a, stops) not in self.reached:
+            self.reached[a, stops] = self._reach(a, stops)
+        return b in self.reached[a, stops]
 
-    def _reach(self, start: Node, warp: bool) -> set[Node]:
+    def _reach(self, start: Node, stops: Stops) -> set[Node]:
         """The blocks that lanes can reach from the end of a block."""
         visited: set[Node] = set()
-        work = [*self._successors(start, warp)]
+        work = [*self._successors(start, stops)]
         while work:
             node = work.pop()
             if node not in visited:
                 visited.add(node)
-                work += self._successors(node, warp)
+                work += self._successors(node, stops)
         return visited
 
-    def _successors(self, node: Node, warp: bool) -> Iterator[Node]:
+    def _successors(self, node: Node, stops: Stops) -> Iterator[Node]:
         """The blocks that follow without a barrier."""
         number, k = node
         block = self.image.functions[number].blocks[k]
         end, callee = block.end, self.callee(block)
-        if end.kind == BARRIER or (warp and end.kind == WARPSYNC and end.flag & ORDERS):
+        waits = end.kind == BARRIER
+        waits |= stops == "warp" and end.kind == WARPSYNC and bool(end.flag & ORDERS)
+        if waits and stops != "none":
             return
         if end.kind == RETURN:
             yield from self.return_sites.get(number, [])
@@ -266,9 +271,9 @@ class ProgramOrder:
                 if self.callee(block) == callee:
                     yield number, k
 
-    def hazard(self, write: int, read: int, *, warp: bool = False) -> str:
+    def hazard(self, write: int, read: int, stops: Stops = "block") -> str:
         """RAW or WAR, by program order; RAW when both orders are possible."""
-        before = self.follows(read, write, warp=warp) and not self.follows(write, read, warp=warp)
+        before = self.follows(read, write, stops) and not self.follows(write, read, stops)
         return "WAR" if before else "RAW"
 
 
