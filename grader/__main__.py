@@ -63,6 +63,8 @@ def main() -> NoReturn:
     # NumPy reads this once, when it is imported. With one thread, sums of the references are the
     # same on every machine, and no thread of NumPy competes with those of the simulator.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    # Else pydantic asks each installed package for plugins when the first lab is read.
+    os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "1")
     code = MACHINE
     try:
         code = _run_or_explain(sys.argv[1:])

@@ -200,6 +200,10 @@ class FirstCompilation:
 
         prepare_processes(2)  # one for the baseline's cases; forked while there is one thread
         prepare_template(COMPILER_MODULES[0])
+        # The thread would import these in turns with what reads the lab.
+        import grader.compile.source
+        import grader.submissions.sources  # noqa: F401
+
         thread = Thread(target=self._compile, daemon=True)
         with suppress(RuntimeError):  # no thread can be started
             thread.start()

@@ -32,7 +32,8 @@ Dtype = Literal["int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", 
 class Strict(BaseModel):
     """Base model that refuses unknown keys, so that a misspelled one is not ignored."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=False)
+    # Deferred: one validator is made, that of the whole document, in place of one for each model.
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
 
 class Parameter(Strict):
@@ -139,7 +140,7 @@ class Case(Strict):
 class Check(BaseModel):
     """One graded aspect; the check of that name defines its further options."""
 
-    model_config = ConfigDict(extra="allow", frozen=True)
+    model_config = ConfigDict(extra="allow", frozen=True, defer_build=True)
     points: float = Field(gt=0)
 
     @property

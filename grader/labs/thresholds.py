@@ -54,7 +54,7 @@ class DeviceThresholds(BaseModel):
         date: The day of the measurement.
     """
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
     minimum: float = Field(gt=0, allow_inf_nan=False)
     full: float = Field(gt=0, allow_inf_nan=False)
     dims: dict[str, int] = Field(default_factory=dict)
@@ -84,7 +84,7 @@ class DeviceThresholds(BaseModel):
 class Thresholds(BaseModel):
     """The content of thresholds.yaml: thresholds by CUDA's name of the device."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
     devices: dict[str, DeviceThresholds]
 
 

@@ -286,7 +286,8 @@ def glossary() -> tuple[Term, ...]:
     import yaml
 
     text = (Path(__file__).parent / "glossary.yaml").read_text("utf-8")
-    entries = yaml.safe_load(text).items()
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    entries = yaml.load(text, Loader=loader).items()
     lists = ("also", "kinds", "see")
     return tuple(
         Term(name, e["text"], **{key: tuple(e.get(key, ())) for key in lists})

@@ -204,8 +204,9 @@ def read_machine(path: Path) -> MachineFile:
     import yaml
 
     fix = "make it again: grader labs calibrate --machine"
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # a tenth of the time
     try:
-        value = yaml.safe_load(path.read_text(encoding="utf-8"))
+        value = yaml.load(path.read_text(encoding="utf-8"), Loader=loader)
         kernels = tuple(
             Sample(row["lab"], row["file"], float(row["seconds"]), Work(**_ZEROS | row["work"]))
             for row in value["kernels"]

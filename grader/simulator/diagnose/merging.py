@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
-from functools import reduce
+from functools import lru_cache, reduce
 
 import numpy as np
 
@@ -55,8 +55,16 @@ def unconfirmed(raw: Raw, debug: Image, optimized: Image) -> Raw:
         for k, r in enumerate(reports)
         if r["kind"] == c.RACE and int(r["flags"]) & UNWAITED
     ]
-    if not races or optimized.module is None:
+    if not races:
         return raw
+    known, own = _tested_lines(optimized), source_lines(debug)
+    dropped = [k for k, pc in races if own[pc] in known]
+    return replace(raw, reports=np.delete(reports, dropped)) if dropped else raw
+
+
+@lru_cache(maxsize=2)
+def _tested_lines(optimized: Image) -> frozenset[int]:
+    """The lines with volatile loads, but none whose value is data."""
     names = [d.name.partition("@")[0] for d in optimized.functions]  # copies have the same body
     functions = {name: optimized.module.functions[name] for name in names}
     lines = source_lines(optimized)
@@ -65,9 +73,7 @@ def unconfirmed(raw: Raw, debug: Image, optimized: Image) -> Raw:
         first, f = optimized.owner.index(number), functions[name]
         read |= {lines[first + at] for at in volatile_loads(f)}
         data |= {lines[first + at] for at in data_reads(f, functions)}
-    known, own = read - data, source_lines(debug)
-    dropped = [k for k, pc in races if own[pc] in known]
-    return replace(raw, reports=np.delete(reports, dropped)) if dropped else raw
+    return frozenset(read - data)
 
 
 def _is_across(f: Finding) -> bool:
