@@ -37,14 +37,15 @@ from grader.simulator.edited_code import (
     changed_machine,
     function_of,
     most_trials,
-    place_of_meeting,
     places_in_branches,
+    race_lines,
     signal_moved,
     strong,
     with_barrier,
     with_barrier_in,
     with_barrier_moved,
     with_barriers,
+    with_meeting,
     with_ops,
     without,
 )
@@ -52,7 +53,6 @@ from grader.simulator.outputs import jumps_past, return_before_load
 from grader.simulator.ptx.call_copies import original_name
 from grader.simulator.ptx.model import Function, root_lines
 from grader.simulator.ptx.source_map import is_copy
-from grader.simulator.schedules import ABREAST
 from grader.simulator.wait_trials import Conflicts
 
 if TYPE_CHECKING:
@@ -65,6 +65,8 @@ MOST_MEETINGS, MOST_LINES = 8, 3
 
 _KNOWN = {c.RACE, c.OLD_VALUE, c.UNDEFINED}
 """What a run of a trial may report beside the race: values are confirmed in other code."""
+
+_BARRIERS = ("__syncwarp()", "__syncthreads()")
 
 Run = Callable[[Machine, int], Raw]
 
@@ -246,7 +248,10 @@ class SignalTrials:
         every = dict.fromkeys(place for places in own.values() for place in places)
         out: dict[Pair, Missing] = {}
         lines = self.code.line_of
-        for place in [*every][: most_trials(self.code.image, MOST_MEETINGS)]:
+        most = most_trials(self.code.image, MOST_MEETINGS)
+        fenced = {replace(place, fence=True): place for place in [*every][: most // 2]}
+        own = {p: own[p] | {x: None for x, y in fenced.items() if y in own[p]} for p in own}
+        for place in [*[*every][:most], *fenced]:
             missing = [pair for pair in pairs - out.keys() if place in own[pair]]
             if not missing or (left := self._left(place)) is None:
                 continue
@@ -288,7 +293,7 @@ class SignalTrials:
 
     def _left(self, place: Meeting) -> set[frozenset[int]] | None:
         """The lines of the races of two orders in which threads meet; None where one breaks off."""
-        key = place.first, place.last, place.signals, place.warp
+        key = place.first, place.last, place.signals, place.warp, place.fence
         if key not in self.left:
             self.left[key] = self._races_left(place)
         return self.left[key]
@@ -296,11 +301,10 @@ class SignalTrials:
     def _races_left(self, place: Meeting) -> set[frozenset[int]] | None:
         names = (original_name(f.name) for f in self.code.image.functions if not is_copy(f.name))
         functions = filter(None, map(self.plain.module.functions.get, names))
-        places = ((f, place_of_meeting(place, f)) for f in functions)
-        found = next(((f, at) for f, at in places if at is not None), None)
-        if found is None:
+        changed = next(filter(None, map(partial(with_meeting, place), functions)), None)
+        if changed is None:
             return None
-        machine = changed_machine(self.plain, with_barrier(*found, warp=place.warp))
+        machine = changed_machine(self.plain, changed)
         return race_lines(
             machine, self.run, lambda raw: not breaks_barriers(raw, machine.image, self.code)
         )
@@ -331,7 +335,9 @@ class EarlySignals:
         most = most_trials(self.machine.image, MOST_TRIALS)
         for pair in sorted(pairs):
             own = frozenset(lines[pc] for pc in pair)
-            tried = [e for one in self._early(pair) for e in (one, replace(one, fence=True))]
+            near = sorted(self._early(pair), key=lambda e: e.access - e.line)
+            every = [e for one in near for e in (one, replace(one, fence=True))]
+            tried = every + [replace(e, barrier=b) for e in every if e.fence for b in _BARRIERS]
             for early in tried:
                 if early not in left and len(left) < most:
                     left[early] = self._left(early)
@@ -353,8 +359,24 @@ class EarlySignals:
                 own, other = branches.statement(line, at), branches.statement(at, line)
                 if own is None or other is None or own[1] >= other[0]:
                     continue
+                if own[0] <= lines[before] <= own[1] or self._sets(own, other):
+                    continue
                 if not any(own[1] < lines[pc] < other[0] for pc in self.waits):
                     yield Early(line, at, *own, other[1])
+
+    def _sets(self, own: tuple[int, int], other: tuple[int, int]) -> bool:
+        """Whether a statement sets a variable that is used up to the end of another one.
+
+        Args:
+            own: the first and last line of the statement.
+            other: those of the other one.
+        """
+        tree = self.code.variables.tree
+        sets = tree.walk("assignment_expression", "init_declarator")
+        left = (x.part("left") or x.part("declarator") for x in sets if own[0] <= x.line <= own[1])
+        names = {x.text for x in left if x is not None and x.kind == "identifier"}
+        used = (x for x in tree.walk("identifier") if own[1] < x.line <= other[1])
+        return bool(names) and any(x.text in names for x in used)
 
     def _repeats(self, pc: int) -> bool:
         """Whether what an instruction reads decides whether it is repeated: it is a wait."""
@@ -373,26 +395,3 @@ class EarlySignals:
         """The module's functions that the kernel has."""
         names = {original_name(f.name) for f in self.machine.image.functions}
         return [f for name, f in self.machine.module.functions.items() if name in names]
-
-
-def race_lines(
-    machine: Machine, run: Run, holds: Callable[[Raw], bool] = lambda raw: True
-) -> set[frozenset[int]] | None:
-    """The lines of the races of a changed machine, in the usual order and where warps run abreast.
-
-    Args:
-        machine: the machine.
-        run: runs it in an order.
-        holds: whether a run that ended shows something.
-
-    None where a run does not end, or does not hold.
-    """
-    left, lines = set[frozenset[int]](), source_lines(machine.image)
-    for order in (0, ABREAST):
-        raw = run(machine, order)
-        if not raw.ended or not holds(raw):
-            return None
-        rows = raw.reports[raw.reports["kind"] == c.RACE]
-        pairs = [(int(r["pc"]), int(r["pc2"])) for r in rows]
-        left |= {frozenset(lines[pc] for pc in p) for p in pairs if max(p) < len(lines)}
-    return left

@@ -9,13 +9,15 @@ mistake where the write follows from the value that was read:
 - a branch on the value led to it, and with the present value the branch goes the other way;
 - the value chose an element, and the write counts on to the next one.
 
-A branch is known where its condition is computed of the value and constants alone.
+A branch is known where its condition is computed of the value and constants alone. Where it reads
+an old value, runs show which order an access lacks.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 
+from grader.simulator.core.run import Machine
 from grader.simulator.decode.blocks import successors
 from grader.simulator.decode.control_flow import BRANCH
 from grader.simulator.decode.dataflow import sources, targets
@@ -24,8 +26,21 @@ from grader.simulator.decode.operands import address_or_none
 from grader.simulator.diagnose.branching import block_of, decided, meetings
 from grader.simulator.diagnose.consequences import is_load
 from grader.simulator.diagnose.messages import swap_fix
+from grader.simulator.diagnose.races import ProgramOrder
+from grader.simulator.edited_code import ORDERS, access_rows
 from grader.simulator.ptx.model import TYPE_BYTES, Instruction
 
+_LACKS = {
+    "ld": ("acquire",),
+    "st": ("release",),
+    "red": ("release",),
+    "atom": ("acquire", "release", "acq_rel"),
+}
+_HALF = {"acquire", "release"}
+_FENCES = {"acquire": "after", "release": "before", "acq_rel": "before and after"}
+"""The orders that an access may lack, as these are tried, and where fences do the same."""
+ANY_ORDER = "relaxed and volatile accesses to different addresses become visible in any order."
+TRIED = "A run with that does not read the old value."
 _Operation = Callable[[int, int], int]
 _COMPARE: Mapping[str, _Operation] = {
     "eq": lambda a, b: a == b, "ne": lambda a, b: a != b,
@@ -231,3 +246,69 @@ def _computed(i: Instruction, inputs: list[int]) -> int | None:
     if head in _COMPUTE and len(values) == 2 and {"lo", "hi", "cc", "sat"}.isdisjoint(parts):
         return int(_COMPUTE[head](*values))
     return None
+
+
+def order_fix(
+    machine: Machine, is_right: Callable[[Collection[int], Collection[int]], bool]
+) -> str:
+    """The fix of a read of an old value: the order that an access lacks; empty if none is found.
+
+    Args:
+        machine: the kernel's optimized code.
+        is_right: whether no old value makes the kernel wrong where the accesses at some program
+            counters acquire, and those at others release.
+    """
+    image, kinds = machine.image, dict[tuple[str, int], list[int]]()
+    of_cuda = set[int]()
+    for pc in access_rows(machine):
+        head, *parts = image.ops[pc].split(".")
+        line, has_order = image.locations[pc].line, not {*ORDERS}.isdisjoint(parts)
+        if head in ("atom", "red") and not has_order:
+            of_cuda.add(line)
+        elif head not in _LACKS or {"relaxed", "volatile", *_HALF}.isdisjoint(parts):
+            continue
+        for order in _LACKS[head] if _HALF.isdisjoint(parts) else _LACKS[head][2:]:
+            kinds.setdefault((order, line), []).append(pc)
+    for (order, line), own in sorted(kinds.items(), key=lambda item: [*_FENCES].index(item[0][0])):
+        if is_right(own * (order != "release"), own * (order != "acquire")):
+            if narrow := _narrow_fence(image, own, -1 if order == "release" else 1):
+                return f"{narrow} {ANY_ORDER} {TRIED}"
+            how = f"Put `__threadfence();` {_FENCES[order]} the atomic in line {line}"
+            if line not in of_cuda:
+                how = f"Use `memory_order_{order}` in line {line}, or put `__threadfence();`"
+                how = f"{how} {_FENCES[order]} it"
+            return f"{how}: {ANY_ORDER} {TRIED}"
+    return ""
+
+
+def between_threads(machine: Machine, read: int, write: int) -> str:
+    """What orders a read behind a write of another thread, whose code does not lead to the read.
+
+    Args:
+        machine: the kernel's optimized code.
+        read: the program counter of the read.
+        write: that of the write.
+
+    Returns where orders belong; empty where one thread executes the two.
+    """
+    if ProgramOrder(machine.image).follows(write, read):
+        return ""
+    lines = [machine.image.locations[pc].line for pc in (write, read)]
+    return (
+        f"Order line {lines[0]} before the flag by which its thread tells of the write "
+        "(`memory_order_release`, or `__threadfence();` before it), and line "
+        f"{lines[1]} behind the read of that flag (`memory_order_acquire`, or `__threadfence();` "
+        f"after it): {ANY_ORDER}"
+    )
+
+
+def _narrow_fence(image: Image, accesses: Iterable[int], step: int) -> str:
+    """The fix of a fence of a block's scope that is before (-1) or behind (1) some accesses."""
+    for pc in accesses:
+        head, _, kind = image.ops[(k := pc + step)].partition(".")
+        while 0 < k + step < len(image.ops) and head not in (*_LACKS, "fence", "membar", "bra"):
+            head, _, kind = image.ops[(k := k + step)].partition(".")
+        if head in ("fence", "membar") and "cta" in kind:
+            line = image.locations[k].line
+            return f"Use `__threadfence()` in line {line}, whose fence orders its block alone:"
+    return ""

@@ -13,12 +13,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from grader.simulator.core import bindings as c
-from grader.simulator.core.run import Machine
+from grader.simulator.core.run import Machine, Raw
 from grader.simulator.decode.memory import ACQUIRE, HAS_ACQUIRES, HAS_FENCES, RELEASE
 from grader.simulator.decode.module import Image, decode
-from grader.simulator.diagnose.races import ProgramOrder
+from grader.simulator.diagnose.kernel_code import source_lines
 from grader.simulator.ptx.call_copies import original_name
 from grader.simulator.ptx.model import Function, Instruction, Location, root_lines
+from grader.simulator.schedules import ABREAST
 
 if TYPE_CHECKING:
     from grader.simulator.diagnose.barrier_hints import Meeting
@@ -32,19 +33,9 @@ MOST_DECODED = 1 << 12
 """The instructions that are decoded for the trials of one kind, beside the first one's."""
 BARRIERS = ("bar.sync", "barrier.sync")
 _HEADS = ("ld", "st", "atom", "red", "fence", "membar")
-_LACKS = {
-    "ld": ("acquire",),
-    "st": ("release",),
-    "red": ("release",),
-    "atom": ("acquire", "release", "acq_rel"),
-}
-_HALF = {"acquire", "release"}
-_FENCES = {"acquire": "after", "release": "before", "acq_rel": "before and after"}
-"""The orders that an access may lack, as these are tried, and where fences do the same."""
-ANY_ORDER = "relaxed and volatile accesses to different addresses become visible in any order."
-TRIED = "A run with that does not read the old value."
+_FENCE = Instruction("membar.gl", [], None, Location())
 _OWN_BARRIER = "15"
-_ORDERS = ("volatile", "relaxed", "acquire", "release", "acq_rel", "sc", "weak")
+ORDERS = ("volatile", "relaxed", "acquire", "release", "acq_rel", "sc", "weak")
 _SCOPES = ("cta", "cluster", "gpu", "sys")
 
 
@@ -71,6 +62,31 @@ def changed_machine(machine: Machine, *changed: Function) -> Machine:
     how = {"definedness": True, "apart": apart}
     same = before if before.shadowed is not None else None
     return Machine(module, decode(module, names[0], known, before=same, **how))
+
+
+def race_lines(
+    machine: Machine,
+    run: Callable[[Machine, int], Raw],
+    holds: Callable[[Raw], bool] = lambda raw: True,
+) -> set[frozenset[int]] | None:
+    """The lines of the races of a changed machine, in the usual order and where warps run abreast.
+
+    Args:
+        machine: the machine.
+        run: runs it in an order.
+        holds: whether a run that ended shows something.
+
+    None where a run does not end, or does not hold.
+    """
+    left, lines = set[frozenset[int]](), source_lines(machine.image)
+    for order in (0, ABREAST):
+        raw = run(machine, order)
+        if not raw.ended or not holds(raw):
+            return None
+        rows = raw.reports[raw.reports["kind"] == c.RACE]
+        pairs = [(int(r["pc"]), int(r["pc2"])) for r in rows]
+        left |= {frozenset(lines[pc] for pc in p) for p in pairs if max(p) < len(lines)}
+    return left
 
 
 def function_of(machine: Machine, pc: int) -> tuple[Function, int] | None:
@@ -113,7 +129,7 @@ def with_fences(machine: Machine, places: Iterable[int]) -> Machine | None:
     for name, own in changed.items():
         function = machine.module.functions[name]
         for place in sorted(own, reverse=True):
-            function = _with(function, place, Instruction("membar.gl", [], None, Location()))
+            function = _with(function, place, _FENCE)
         edited.append(function)
     return changed_machine(machine, *edited) if edited else None
 
@@ -133,7 +149,7 @@ def behind(function: Function, own: Sequence[int]) -> int:
 def strong(op: str, order: str = "relaxed") -> str:
     """The opcode of a load or store with a memory order, at the device's scope."""
     head, *parts = op.split(".")
-    parts = [part for part in parts if part not in (*_ORDERS, *_SCOPES)]
+    parts = [part for part in parts if part not in (*ORDERS, *_SCOPES)]
     return ".".join((head, order, "gpu", *parts))
 
 
@@ -178,72 +194,6 @@ def ordering(
     return other
 
 
-def order_fix(
-    machine: Machine, is_right: Callable[[Collection[int], Collection[int]], bool]
-) -> str:
-    """The fix of a read of an old value: the order that an access lacks; empty if none is found.
-
-    Args:
-        machine: the kernel's optimized code.
-        is_right: whether no old value makes the kernel wrong where the accesses at some program
-            counters acquire, and those at others release.
-    """
-    image, kinds = machine.image, dict[tuple[str, int], list[int]]()
-    of_cuda = set[int]()
-    for pc in access_rows(machine):
-        head, *parts = image.ops[pc].split(".")
-        line, has_order = image.locations[pc].line, not {*_ORDERS}.isdisjoint(parts)
-        if head in ("atom", "red") and not has_order:
-            of_cuda.add(line)
-        elif head not in _LACKS or {"relaxed", "volatile", *_HALF}.isdisjoint(parts):
-            continue
-        for order in _LACKS[head] if _HALF.isdisjoint(parts) else _LACKS[head][2:]:
-            kinds.setdefault((order, line), []).append(pc)
-    for (order, line), own in sorted(kinds.items(), key=lambda item: [*_FENCES].index(item[0][0])):
-        if is_right(own * (order != "release"), own * (order != "acquire")):
-            if narrow := _narrow_fence(image, own, -1 if order == "release" else 1):
-                return f"{narrow} {ANY_ORDER} {TRIED}"
-            how = f"Put `__threadfence();` {_FENCES[order]} the atomic in line {line}"
-            if line not in of_cuda:
-                how = f"Use `memory_order_{order}` in line {line}, or put `__threadfence();`"
-                how = f"{how} {_FENCES[order]} it"
-            return f"{how}: {ANY_ORDER} {TRIED}"
-    return ""
-
-
-def between_threads(machine: Machine, read: int, write: int) -> str:
-    """What orders a read behind a write of another thread, whose code does not lead to the read.
-
-    Args:
-        machine: the kernel's optimized code.
-        read: the program counter of the read.
-        write: that of the write.
-
-    Returns where orders belong; empty where one thread executes the two.
-    """
-    if ProgramOrder(machine.image).follows(write, read):
-        return ""
-    lines = [machine.image.locations[pc].line for pc in (write, read)]
-    return (
-        f"Order line {lines[0]} before the flag by which its thread tells of the write "
-        "(`memory_order_release`, or `__threadfence();` before it), and line "
-        f"{lines[1]} behind the read of that flag (`memory_order_acquire`, or `__threadfence();` "
-        f"after it): {ANY_ORDER}"
-    )
-
-
-def _narrow_fence(image: Image, accesses: Iterable[int], step: int) -> str:
-    """The fix of a fence of a block's scope that is before (-1) or behind (1) some accesses."""
-    for pc in accesses:
-        head, _, kind = image.ops[(k := pc + step)].partition(".")
-        while 0 < k + step < len(image.ops) and head not in (*_LACKS, "fence", "membar", "bra"):
-            head, _, kind = image.ops[(k := k + step)].partition(".")
-        if head in ("fence", "membar") and "cta" in kind:
-            line = image.locations[k].line
-            return f"Use `__threadfence()` in line {line}, whose fence orders its block alone:"
-    return ""
-
-
 def with_barrier(function: Function, place: int, *, warp: bool) -> Function:
     """A function with a barrier before an instruction, which jumps to that one reach, too.
 
@@ -252,8 +202,12 @@ def with_barrier(function: Function, place: int, *, warp: bool) -> Function:
         place: the instruction's index.
         warp: whether it is a barrier of the warp.
     """
+    return _with(function, place, _barrier(warp=warp))
+
+
+def _barrier(*, warp: bool) -> Instruction:
     op, operand = ("bar.warp.sync", "0xffffffff") if warp else ("bar.sync", "0")
-    return _with(function, place, Instruction(op, [operand], None, Location()))
+    return Instruction(op, [operand], None, Location())
 
 
 def with_barriers(function: Function, places: Iterable[int]) -> Function:
@@ -268,13 +222,6 @@ def with_barrier_moved(function: Function, first: int, place: int) -> Function:
     """A function with one barrier before a place for all those from an instruction to there."""
     own = [k for k in range(first, place) if function.body[k].op.startswith(BARRIERS)]
     return with_barrier(without(function, own), place, warp=False)
-
-
-def jumps_to_end(function: Function) -> list[int]:
-    """The indices of the jumps to the end of a function."""
-    body, labels = function.body, function.labels
-    ends = {k for k, i in enumerate(body) if i.op == "ret"}
-    return [k for k, i in enumerate(body) if i.op == "bra.uni" and labels[i.operands[0]] in ends]
 
 
 def without(function: Function, own: Collection[int]) -> Function:
@@ -298,7 +245,9 @@ def with_commit(function: Function, at: int) -> Function:
     return _with(function, at, Instruction("cp.async.commit_group", [], None, Location()))
 
 
-def with_statement_moved(function: Function, own: range, place: int, *, fence: bool) -> Function:
+def with_statement_moved(
+    function: Function, own: range, place: int, before: Sequence[Instruction]
+) -> Function:
     """A function with the instructions of a statement before another place, which is behind them.
 
     Only what is between the two reaches the statement: other jumps to that place pass it by.
@@ -307,22 +256,26 @@ def with_statement_moved(function: Function, own: range, place: int, *, fence: b
         function: the function.
         own: the indices of the instructions.
         place: the index of the instruction that they precede then.
-        fence: whether a fence precedes them.
+        before: what precedes them.
     """
     ends = {name: f"{name}$moved" for name, at in function.labels.items() if at == place}
     new = [replace(i, operands=[*i.operands]) for i in function.body]
     for i in new[own.stop : place]:
         i.operands = [ends.get(x, x) for x in i.operands]
-    more = [Instruction("membar.gl", [], None, new[own.start].location)] * fence
+    left = {name: f"{name}$left" for name, at in function.labels.items() if at == own.stop}
+    for i in new[own.start : own.stop]:
+        i.operands = [left.get(x, x) for x in i.operands]
+    more = [replace(i, location=new[own.start].location) for i in before]
     body = [*new[: own.start], *new[own.stop : place], *more, *new[own.start : own.stop]]
 
     def moved(at: int) -> int:
         if own.start < at < own.stop:
-            return at - own.stop + place + fence
-        return at + fence if at >= place else at - len(own) * (at >= own.stop)
+            return at - own.stop + place + len(more)
+        return at + len(more) if at >= place else at - len(own) * (at >= own.stop)
 
     labels = {name: moved(at) for name, at in function.labels.items()}
     labels |= dict.fromkeys(ends.values(), place - len(own))
+    labels |= dict.fromkeys(left.values(), place + len(more))
     return replace(function, body=[*body, *new[place:]], labels=labels)
 
 
@@ -347,17 +300,20 @@ def signal_moved(early: Early, function: Function) -> Function | None:
     ):
         return None
     statement, place = range(own[0], own[-1] + 1), behind(function, then)
-    return with_statement_moved(function, statement, place, fence=early.fence)
+    before = [_barrier(warp="warp" in early.barrier)] * bool(early.barrier)
+    return with_statement_moved(function, statement, place, before + [_FENCE] * early.fence)
 
 
-def place_of_meeting(place: Meeting, function: Function) -> int | None:
-    """The index of a place for a barrier in a function's code; None where it is not there."""
+def with_meeting(place: Meeting, function: Function) -> Function | None:
+    """A function in which threads meet at a place; None where it does not have its statement."""
     lines = root_lines(i.location for i in function.body)
     own = [k for k, line in enumerate(lines) if place.first <= line <= place.last]
-    if not own:
+    if not own or (at := own[0] if place.signals else behind(function, own)) >= len(function.body):
         return None
-    at = own[0] if place.signals else behind(function, own)
-    return at if at < len(function.body) else None
+    order = [_barrier(warp=place.warp), *[_FENCE] * place.fence]  # the last one comes first then
+    for new in reversed(order) if place.signals else order:
+        function = _with(function, at, new)
+    return function
 
 
 def places_in_branches(function: Function, gap: Gap) -> tuple[int, ...]:

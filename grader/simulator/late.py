@@ -32,21 +32,14 @@ from grader import dataclass
 from grader.launch import Finding, Severity
 from grader.simulator.core import bindings as c
 from grader.simulator.core.run import Machine, Raw
+from grader.simulator.decisions import ANY_ORDER, TRIED, between_threads, order_fix
 from grader.simulator.decode.blocks import COMPUTES
 from grader.simulator.decode.dataflow import access_head, sources, targets
 from grader.simulator.decode.memory import is_strong
 from grader.simulator.decode.module import Image, decode
 from grader.simulator.decode.operands import address_or_none
 from grader.simulator.diagnose.races import ATOMIC, LATE, OTHER_ATOMIC, OTHER_STORE, STORE
-from grader.simulator.edited_code import (
-    ANY_ORDER,
-    TRIED,
-    access_rows,
-    between_threads,
-    order_fix,
-    ordering,
-    with_fences,
-)
+from grader.simulator.edited_code import access_rows, ordering, with_fences
 from grader.simulator.order_runs import PAUSE_CHANGES, How, OneRun, OrderRuns
 from grader.simulator.pauses import MOST_ALIKE, Traces, reads_alone
 from grader.simulator.ptx.flow import successors_of

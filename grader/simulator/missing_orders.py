@@ -15,7 +15,7 @@ from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from grader.simulator.barrier_trials import EarlySignals, race_lines
+from grader.simulator.barrier_trials import EarlySignals
 from grader.simulator.core import bindings as c
 from grader.simulator.core.run import Machine, Raw
 from grader.simulator.decode.dataflow import targets
@@ -40,6 +40,7 @@ from grader.simulator.edited_code import (
     access_rows,
     most_trials,
     ordering,
+    race_lines,
     strong,
     with_fences,
     with_ops,

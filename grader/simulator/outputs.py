@@ -29,7 +29,7 @@ from grader.simulator.decode.module import Image
 from grader.simulator.decode.stack import local_variables
 from grader.simulator.diagnose.branching import behind_barrier
 from grader.simulator.diagnose.races import COMPUTED, NO_EFFECT, PASSED_BY, Report
-from grader.simulator.edited_code import changed_machine, jumps_to_end, without
+from grader.simulator.edited_code import changed_machine, without
 from grader.simulator.ptx.model import Function, root_lines
 from grader.simulator.variants import Variant
 
@@ -288,3 +288,10 @@ def jumps_past(function: Function, first: int, last: int) -> list[int]:
     heads = (k for k in inside if lines[k] == first and body[k].op.startswith("bra"))
     ends = ((k, function.labels.get(body[k].operands[0], 0)) for k in heads)
     return [k for k, end in ends if end > inside[-1]]
+
+
+def jumps_to_end(function: Function) -> list[int]:
+    """The indices of the jumps to the end of a function."""
+    body, labels = function.body, function.labels
+    ends = {k for k, i in enumerate(body) if i.op == "ret"}
+    return [k for k, i in enumerate(body) if i.op == "bra.uni" and labels[i.operands[0]] in ends]

@@ -112,3 +112,40 @@ extern "C" __global__ void largest(int *n) {
   int mine = blockIdx.x * 32 + threadIdx.x * 7 % 32;
   if (mine > a.load(cuda::memory_order_relaxed)) a.store(mine, cuda::memory_order_relaxed);  // <- lost-update
 }
+
+// The flag of what is made once is set before it is filled.
+
+// kernel made_once_is_published_early grid 4 block 1
+// inout state int32 = np.zeros(1) -> _
+// inout table int32 = np.zeros(16) -> _
+// inout out int32 = np.zeros(4) -> _
+// hints Put the statement of line S< after line F<. A run with that does not have this race.
+extern "C" __global__ void made_once_is_published_early(int *state, int *table, int *out)
+{
+  cuda::atomic_ref<int, cuda::thread_scope_device> made(*state);
+  int zero = 0;
+  if (made.compare_exchange_strong(zero, 1)) {
+    made.store(2, cuda::memory_order_release);  // <S
+    for (int i = 0; i < 16; i++) table[i] = i * i;  // <F
+  } else {
+    while (made.load(cuda::memory_order_acquire) != 2) { }
+  }
+  out[blockIdx.x] = table[blockIdx.x + 3];  // <- race
+}
+
+// kernel made_once grid 4 block 1
+// inout state int32 = np.zeros(1) -> _
+// inout table int32 = np.zeros(16) -> _
+// inout out int32 = np.zeros(4) -> (np.arange(4) + 3) ** 2
+extern "C" __global__ void made_once(int *state, int *table, int *out)
+{
+  cuda::atomic_ref<int, cuda::thread_scope_device> made(*state);
+  int zero = 0;
+  if (made.compare_exchange_strong(zero, 1)) {
+    for (int i = 0; i < 16; i++) table[i] = i * i;
+    made.store(2, cuda::memory_order_release);
+  } else {
+    while (made.load(cuda::memory_order_acquire) != 2) { }
+  }
+  out[blockIdx.x] = table[blockIdx.x + 3];
+}

@@ -154,3 +154,84 @@ extern "C" __global__ void walk_of_all_pushed(int *head, int *next, int *done, i
     *length = n;
   }
 }
+
+// A leader signals before its lanes have written: the signal belongs behind a barrier of the warp.
+
+// kernel leader_signals_before_the_write grid 1 block 64
+// inout out int32 = np.zeros(32) -> _
+// hints Put the statement of line S< after line W<, and call __syncwarp() and then __threadfence_block()
+extern "C" __global__ void leader_signals_before_the_write(int *out)
+{
+  __shared__ int s[32];
+  __shared__ volatile int ready;
+  int t = threadIdx.x, lane = t & 31;
+  if (t == 0) ready = 0;
+  __syncthreads();
+  if (t < 32) {
+    if (lane == 0) { __threadfence_block(); ready = 1; }  // <S
+    s[lane] = lane * 3;  // <W
+  } else {
+    if (lane == 0) while (!ready) { }
+    __syncwarp();
+    __threadfence_block();
+    out[lane] = s[lane];  // <- race
+  }
+}
+
+// One thread signals for a block that has not written yet: a barrier or a fence alone is not enough.
+
+// kernel block_signals_without_barrier grid 2 block 32
+// inout data int32 = np.zeros(32) -> _
+// inout flag int32 = np.zeros(1) -> _
+// inout out int32 = np.zeros(32) -> _
+// hints Let them all arrive first: put __syncthreads() and then __threadfence() before line S<.
+extern "C" __global__ void block_signals_without_barrier(int *data, int *flag, int *out)
+{
+  int t = threadIdx.x;
+  if (blockIdx.x == 0) {
+    data[t] = t + 1;
+    if (t == 0) atomicExch(flag, 1);  // <S
+  } else {
+    if (t == 0) while (atomicAdd(flag, 0) == 0) { }
+    __syncthreads();
+    out[t] = data[t];  // <- race
+  }
+}
+
+// kernel block_waits_without_barrier grid 2 block 32
+// inout data int32 = np.zeros(32) -> _
+// inout flag int32 = np.zeros(1) -> _
+// inout out int32 = np.zeros(32) -> _
+// hints Let them all wait: put __threadfence() and then __syncthreads() after line R<.
+extern "C" __global__ void block_waits_without_barrier(int *data, volatile int *flag, int *out)
+{
+  int t = threadIdx.x;
+  if (blockIdx.x == 0) {
+    data[t] = t + 1;
+    __threadfence();
+    __syncthreads();
+    if (t == 0) *flag = 1;
+  } else {
+    if (t == 0) while (*flag == 0) { }  // <R
+    out[t] = data[t];  // <- race
+  }
+}
+
+// kernel block_signals_by_a_narrow_fence grid 2 block 32
+// inout data int32 = np.zeros(32) -> _
+// inout flag int32 = np.zeros(1) -> _
+// inout out int32 = np.zeros(32) -> _
+// hints put __syncthreads() and then __threadfence() before line S<.
+extern "C" __global__ void block_signals_by_a_narrow_fence(int *data, volatile int *flag, int *out)
+{
+  int t = threadIdx.x;
+  if (blockIdx.x == 0) {
+    data[t] = t + 1;
+    __threadfence_block();
+    if (t == 0) *flag = 1;  // <S
+  } else {
+    while (*flag == 0) { }
+    __threadfence();
+    out[t] = data[t];  // <- race
+  }
+}

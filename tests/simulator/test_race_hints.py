@@ -80,7 +80,7 @@ HINTS = {
     "last_block_drawn_early": ("part", "RAW", "put __syncthreads() before line 8. A run with"),
     "buffer_read_after_its_arrival": ("buf", "RAW", "synchronize by mbarriers: access it only"),
     "mbarrier_given_back_early": ("buf", "RAW", "synchronize by mbarriers: access it only"),
-    "stage_read_after_its_release": ("buf", "RAW", "after its last access."),
+    "stage_read_after_its_release": ("buf", "WAR", "Put the statement of line 24 after line 25."),
     "leaders_add_in_two_steps": ("count", "WAW", "Line 10 reads `count`, computes and writes it"),
     "queue_end_read_beside_draws": ("tail", "WAR", "Put __syncthreads() between line 11 and"),
     "shared_waw": ("s", "WAW", "Check the index"),

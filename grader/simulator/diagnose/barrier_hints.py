@@ -28,6 +28,7 @@ class Meeting:
         last: the last one.
         signals: whether it is a signal, which the barrier precedes.
         warp: whether only the lanes of a warp have to meet.
+        fence: whether a fence is missing there, too.
     """
 
     line: int
@@ -36,6 +37,7 @@ class Meeting:
     last: int
     signals: bool
     warp: bool = False
+    fence: bool = False
 
 
 def barrier_advice(gap: Gap, hazard: str, *, warp: bool) -> str:
@@ -202,6 +204,9 @@ def meeting_hint(m: Meeting) -> str:
     """The fix of a race of threads whose block, or warp, has one thread that signals, or waits."""
     others, own = ("warps", "lanes") if m.warp else ("blocks", "threads")
     barrier = "__syncwarp()" if m.warp else "__syncthreads()"
+    if m.fence:
+        both = [barrier, "__threadfence_block()" if m.warp else "__threadfence()"]
+        barrier = " and then ".join(both if m.signals else reversed(both))
     if m.signals:
         what = (
             f"signals other {others} while {own} of its own may not have executed line {m.access}"

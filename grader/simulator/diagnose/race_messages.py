@@ -225,6 +225,7 @@ class Early:
         first, last: the lines of the statement with the signal, or with a call that leads to it.
         behind: the last line of the statement with the access.
         fence: whether a fence has to precede the signal.
+        barrier: the barrier that has to precede that, or nothing.
     """
 
     line: int
@@ -233,6 +234,7 @@ class Early:
     last: int
     behind: int
     fence: bool = False
+    barrier: str = ""
 
 
 @dataclass(frozen=True)
@@ -343,7 +345,8 @@ def _wider_hint(missing: Missing, text: Callable[[int], str]) -> str:
 
 def _early_hint(r: Report, early: Early, fence: str) -> str:
     """The fix of a race of an access that is behind its thread's signal."""
-    more = f", and call {fence} before it" * early.fence
+    calls = " and then ".join([early.barrier, fence] if early.barrier else [fence])
+    more = f", and call {calls} before it" * early.fence
     return (
         f"Line {early.line} signals other threads before line {early.access} accesses "
         f"{subject(r)}: they may access it in between. Put the statement of line {early.line} "
