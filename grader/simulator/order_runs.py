@@ -260,7 +260,7 @@ class OrderRuns:
 
     def order(self, schedule: int) -> tuple[Raw, tuple[Finding, ...], bool]:
         """Run in an order: the run, what is found, and whether loads might give old values."""
-        raw, found, may_be_old = self.runs.order(min(self.most, self.left), schedule)
+        raw, found, may_be_old = self.runs.order(self.most_of_next, schedule)
         self.left -= raw.steps
         return raw, found_in_order(raw, self.counted(found, How(schedule))), may_be_old
 
@@ -293,13 +293,19 @@ class OrderRuns:
         if raw.ended:
             self.kept = different_outputs(self.usual, raw, self.launch) | self.kept
 
+    @property
+    def most_of_next(self) -> int:
+        """The warp instructions of the next run: one that does not end leaves some for others."""
+        share = max(self.left // 3, self.steps + self.steps // 4)
+        return min(self.most, self.left, share)
+
     def affords(self, runs: int) -> bool:
         """Whether so many runs can be made."""
         return self.left >= runs * self.steps
 
     def run(self, how: How) -> OneRun:
         """Run the optimized variant."""
-        run = self.runs.one(min(self.most, self.left), how)
+        run = self.runs.one(self.most_of_next, how)
         self.left -= run.raw.steps
         found = self.counted(run.found, how)
         return replace(run, found=as_warnings(found) if self.harmless else found)

@@ -44,3 +44,37 @@ def test_runs_in_other_orders_are_few_where_one_takes_long(
     others = [steps for schedule, steps in runs if schedule]
     assert len(others) == orders
     assert sum(others) <= most_steps(usual)
+
+
+CONTENDS = b"""\
+extern "C" __global__ void locked(int* lock, volatile int* count) {
+    for (bool done = false; !done;) {
+        if (atomicCAS(lock, 0, 1)) continue;
+        __threadfence();
+        *count = *count + 1;
+        __threadfence();
+        atomicExch(lock, 0);
+        done = true;
+    }
+}
+"""
+
+
+def test_steps_of_blocks_that_a_limit_ends_count(monkeypatch: pytest.MonkeyPatch) -> None:
+    cut: list[tuple[int, int]] = []
+    runs: list[tuple[int, int]] = []
+
+    def run(machine: Machine, launch: Launch, limits: Limits, count: bool) -> Raw:
+        raw = RUN(machine, launch, limits, count)
+        runs.append((limits.schedule, raw.steps))
+        cut.extend([] if raw.ended or limits.trace else [(raw.steps, limits.steps)])
+        return raw
+
+    monkeypatch.setattr(Machine, "run", run)
+    args = tuple(Array(name, (1,), "int32", np.zeros(1, "i4"), True) for name in ("lock", "count"))
+    (trace,) = simulate(
+        compile_here(CONTENDS, "locked.cu"), [Launch("locked", (16, 1, 1), (256, 1, 1), args)]
+    )
+    assert not trace.findings and trace.outputs[1][0] == 16 * 256
+    assert cut and all(steps >= limit for steps, limit in cut)
+    assert sum(steps for schedule, steps in runs if schedule) <= 2 * most_steps(runs[0][1])

@@ -125,8 +125,7 @@ static bool run_turn(Worker *k, Residents *s, u32 at) {
     o = STOPPED;
   }
   if (o == ROTATE && !k->paused) look_for_standstill(k, s, c);
-  if (o == DONE) { s->busy[at] = false; s->done++; k->changes++; }
-  if (o == DONE || o == STOPPED || k->stop) k->steps += c->steps;
+  if (o == DONE) { s->busy[at] = false; s->done++; k->changes++; k->steps += c->steps; }
   return o == DONE;
 }
 
@@ -140,7 +139,10 @@ static void run_in_order(Worker *k) {
     if (!run_turn(k, &s, at)) at = (at + 1) % s.room;
   k->residents = NULL;
   k->team->again |= k->still.leaps > 0; /* the end is their effect */
-  for (u32 r = 0; r < RESIDENT; r++) free_cta(s.block[r]);
+  for (u32 r = 0; r < RESIDENT; r++) {
+    if (s.busy[r]) k->steps += s.block[r]->steps;
+    free_cta(s.block[r]);
+  }
 }
 
 static u64 all_changes(const Worker *k, const Residents *s) {
