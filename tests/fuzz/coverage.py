@@ -1,11 +1,12 @@
 """Which lines of the core the corpus, the instruction cases and the watched kernels run.
 
-The core is built with gcov; a child process runs everything, on one thread and on three, and
-each kind of run; gcov's own summary by file is the table.
+The core is built with gcov; child processes, one for each processor, run everything, on one thread
+and on three, and each kind of run; gcov's own summary by file is the table.
 """
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
@@ -27,8 +28,13 @@ def measure() -> int:
     """Prints the table; 1 when less than LEAST percent of all lines ran."""
     with tempfile.TemporaryDirectory() as place:
         path = counting(Path(place))
-        command = [sys.executable, "-m", "tests.fuzz.coverage", str(path)]
-        subprocess.run(command, cwd=ROOT, check=True)
+        parts = len(os.sched_getaffinity(0))
+        command = [sys.executable, "-m", "tests.fuzz.coverage", str(path), str(parts)]
+        # gcov adds what one process counts to what others have written.
+        children = [subprocess.Popen([*command, str(n)], cwd=ROOT) for n in range(parts)]
+        codes = [child.wait() for child in children]
+        if any(codes):
+            return 1
         rows = table(Path(place))
     for name, (percent, lines) in sorted(rows.items()):
         print(f"{name:<40}{percent:7.1f} %  of {lines}")
@@ -47,13 +53,12 @@ def table(folder: Path) -> dict[str, tuple[float, int]]:
     return {name: (float(percent), int(lines)) for name, percent, lines in matches}
 
 
-def watched() -> Iterator[Entry]:
-    """tests/watch and the fuzzer's own kernels, both variants of each."""
+def watched(part: slice) -> Iterator[Entry]:
+    """A part of tests/watch and the fuzzer's own kernels, both variants of each."""
     from grader.compile.source import compile_source
 
-    for path in sorted(ROOT.glob("tests/watch/*/*.cu")) + sorted(
-        ROOT.glob("tests/fuzz/kernels/*.cu")
-    ):
+    folders = "tests/watch/*/*.cu", "tests/fuzz/kernels/*.cu"
+    for path in [path for folder in folders for path in sorted(ROOT.glob(folder))][part]:
         text = path.read_text()
         spec = read(text)
         threads = spec.block[0] * spec.block[1] * spec.block[2]
@@ -64,12 +69,12 @@ def watched() -> Iterator[Entry]:
         yield Entry(path.stem, program.ptx, spec)
 
 
-def run(core_path: Path) -> None:
-    """Executes everything on the core at `core_path`."""
+def run(core_path: Path, part: slice) -> None:
+    """Executes a part of everything on the core at `core_path`."""
     from tests.fuzz.execute import USUAL, WAYS, execute, use
 
     core = use(core_path)
-    for entry in (*entries(), *instructions(), *watched()):
+    for entry in (*[*entries(), *instructions()][part], *watched(part)):
         for threads, kind in WAYS:
             steps = 100_000 if kind == USUAL else 20_000
             how = {"threads": threads, "steps": steps, "measured": threads == 1, "kind": kind}
@@ -77,4 +82,4 @@ def run(core_path: Path) -> None:
 
 
 if __name__ == "__main__":
-    run(Path(sys.argv[1]))
+    run(Path(sys.argv[1]), slice(int(sys.argv[3]), None, int(sys.argv[2])))
