@@ -360,3 +360,93 @@ extern "C" __global__ void atomic_data_in_time(int *g, int *arrived, int *y) {
     y[t] = atomicAdd(g + 31 - t, 0);
   }
 }
+
+// kernel polled_into_shared_memory grid 2 block 64
+// inout mark int32 = np.zeros(1,np.int32) -> np.array([8])
+// inout rows int32 = np.zeros(512,np.int32) -> _
+// inout seen int32 = np.zeros(64,np.int32) -> _
+// out y int32 = np.arange(64) * 8 + 28
+extern "C" __global__ void polled_into_shared_memory(volatile int *mark, int *rows, int *seen, int *y) {
+    __shared__ int last;
+    int t = threadIdx.x, sum = 0, have = 0;
+    for (int r = 0; r < 8 && !blockIdx.x; r++) {
+        rows[r * 64 + t] = t + r;
+        __threadfence();
+        __syncthreads();
+        if (t == 0) *mark = r + 1;
+    }
+    for (int r = 0; r < 8 && blockIdx.x; r++) {
+        if (r >= have) {
+            __syncthreads();
+            if (t == 0) {
+                while ((last = *mark) <= r) __nanosleep(32);
+                __threadfence();
+            }
+            __syncthreads();
+            have = last;
+        }
+        sum += rows[r * 64 + t];
+    }
+    if (blockIdx.x) y[t] = sum;
+}
+
+// kernel polled_into_shared_memory_unfenced grid 2 block 64
+// inout mark int32 = np.zeros(1,np.int32) -> np.array([8])
+// inout rows int32 = np.zeros(512,np.int32) -> _
+// inout seen int32 = np.zeros(64,np.int32) -> _
+// out y int32 = np.arange(64) * 8 + 28
+extern "C" __global__ void polled_into_shared_memory_unfenced(volatile int *mark, int *rows, int *seen, int *y) {
+    __shared__ int last;
+    int t = threadIdx.x, sum = 0, have = 0;
+    for (int r = 0; r < 8 && !blockIdx.x; r++) {
+        rows[r * 64 + t] = t + r;
+        __threadfence();
+        __syncthreads();
+        if (t == 0) *mark = r + 1;
+    }
+    for (int r = 0; r < 8 && blockIdx.x; r++) {
+        if (r >= have) {
+            __syncthreads();
+            if (t == 0)
+                while ((last = *mark) <= r) __nanosleep(32);
+            __syncthreads();
+            have = last;
+        }
+        sum += rows[r * 64 + t];  // <- race
+    }
+    if (blockIdx.x) y[t] = sum;
+}
+
+// kernel each_look_is_kept grid 2 block 64
+// inout mark int32 = np.zeros(1,np.int32) -> np.array([8])
+// inout rows int32 = np.zeros(512,np.int32) -> _
+// inout seen int32 = np.zeros(64,np.int32) -> _
+// out y int32 = np.arange(64) * 8 + 28
+extern "C" __global__ void each_look_is_kept(volatile int *mark, int *rows, int *seen, int *y) {
+    __shared__ int last;
+    int t = threadIdx.x, sum = 0, have = 0;
+    for (int r = 0; r < 8 && !blockIdx.x; r++) {
+        rows[r * 64 + t] = t + r;
+        __threadfence();
+        __syncthreads();
+        if (t == 0) *mark = r + 1;
+    }
+    for (int r = 0; r < 8 && blockIdx.x; r++) {
+        if (r >= have) {
+            __syncthreads();
+            if (t == 0) {
+                int n = 0, m;
+                do {
+                    m = *mark;  // <- race
+                    seen[n++ & 63] = m;
+                } while (m <= r);
+                last = m;
+                __threadfence();
+            }
+            __syncthreads();
+            have = last;
+        }
+        sum += rows[r * 64 + t];
+    }
+    if (blockIdx.x) y[t] = sum;
+}

@@ -379,3 +379,95 @@ extern "C" __global__ void scaled_if_confirmed(volatile unsigned *seq, volatile 
         *out = sum;
     }
 }
+
+// kernel confirmed_by_all_lanes grid 2 block 32
+// inout seq uint32 = np.zeros(1,np.uint32) -> np.array([8])
+// inout data int32 = np.zeros(32) -> np.full(32,4)
+// out out int32 = np.zeros(32)
+extern "C" __global__ void confirmed_by_all_lanes(volatile unsigned *seq, volatile int *data, int *out) {
+    int t = threadIdx.x;
+    if (blockIdx.x == 0) {
+        for (int v = 1; v <= 4; v++) {
+            if (t == 0) *seq = 2 * v - 1;
+            __threadfence();
+            __syncwarp();
+            data[t] = v;
+            __threadfence();
+            __syncwarp();
+            if (t == 0) *seq = 2 * v;
+        }
+    } else {
+        int v;
+        bool same;
+        do {
+            unsigned s1 = *seq;
+            __threadfence();
+            v = data[t];
+            __threadfence();
+            unsigned s2 = *seq;
+            same = s1 == s2 && !(s1 & 1);
+        } while (!__all_sync(~0u, same));
+        out[t] = v < 0 || v > 4;
+    }
+}
+
+// kernel confirmed_by_all_lanes_without_fence grid 2 block 32
+// inout seq uint32 = np.zeros(1,np.uint32) -> np.array([8])
+// inout data int32 = np.zeros(32) -> np.full(32,4)
+// out out int32 = np.zeros(32)
+extern "C" __global__ void confirmed_by_all_lanes_without_fence(volatile unsigned *seq, volatile int *data, int *out) {
+    int t = threadIdx.x;
+    if (blockIdx.x == 0) {
+        for (int v = 1; v <= 4; v++) {
+            if (t == 0) *seq = 2 * v - 1;
+            __threadfence();
+            __syncwarp();
+            data[t] = v;
+            __threadfence();
+            __syncwarp();
+            if (t == 0) *seq = 2 * v;
+        }
+    } else {
+        int v;
+        bool same;
+        do {
+            unsigned s1 = *seq;
+            __threadfence();
+            v = data[t];  // <- race
+            unsigned s2 = *seq;
+            same = s1 == s2 && !(s1 & 1);
+        } while (!__all_sync(~0u, same));
+        out[t] = v < 0 || v > 4;
+    }
+}
+
+// kernel confirmed_by_any_lane grid 2 block 32
+// inout seq uint32 = np.zeros(1,np.uint32) -> np.array([8])
+// inout data int32 = np.zeros(32) -> np.full(32,4)
+// out out int32 = np.zeros(32)
+extern "C" __global__ void confirmed_by_any_lane(volatile unsigned *seq, volatile int *data, int *out) {
+    int t = threadIdx.x;
+    if (blockIdx.x == 0) {
+        for (int v = 1; v <= 4; v++) {
+            if (t == 0) *seq = 2 * v - 1;
+            __threadfence();
+            __syncwarp();
+            data[t] = v;
+            __threadfence();
+            __syncwarp();
+            if (t == 0) *seq = 2 * v;
+        }
+    } else {
+        int v;
+        bool same;
+        do {
+            unsigned s1 = *seq;
+            __threadfence();
+            v = data[t];  // <- race
+            __threadfence();
+            unsigned s2 = *seq;
+            same = s1 == s2 && !(s1 & 1);
+        } while (!__any_sync(~0u, same));
+        out[t] = v < 0 || v > 4;
+    }
+}

@@ -82,6 +82,8 @@ def truth_of(i: Instruction, known: Mapping[str, int]) -> int | None:
     x = [known.get(o, constants.get(o)) for o in i.operands[1:]]
     if head in ("mov", "cvt") and len(x) == 1:
         return x[0]
+    if head == "vote" and x[:1] == [int("any" in parts)]:
+        return x[0]
     if 0 in x and (head == "and" or (head == "mul" and parts[-1][0] in "us")):
         return 0
     if head == "or" and 1 in x and "pred" in parts:

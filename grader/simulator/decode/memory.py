@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
+from dataclasses import replace
 
 from grader.simulator.decode.instructions import Insn, Known, NotSimulated
 from grader.simulator.decode.operands import OperandError, Operands, address, vector
-from grader.simulator.ptx.model import STRONG_READS, TYPE_BYTES
+from grader.simulator.ptx.model import STRONG_READS, TYPE_BYTES, Function
 
 SPACES = {"global": 1, "shared": 2, "local": 3, "const": 4, "param": 5}
 GENERIC, GLOBAL, SHARED, LOCAL, CONST, PARAM = range(6)
@@ -274,3 +276,17 @@ def op_activemask(op: str, operands: list[str], o: Operands, known: Known) -> li
 def op_nop(op: str, operands: list[str], o: Operands, known: Known) -> list[Insn]:
     """Decode nop."""
     return [Insn("nop")]
+
+
+def has_fences(f: Function, functions: Mapping[str, Function]) -> bool:
+    """Whether a function, or one that it calls, has a fence."""
+    called = (functions.get(x) for i in f.body if i.op.startswith("call") for x in i.operands)
+    bodies = [f.body, *(x.body for x in called if x is not None)]
+    return any(i.op.startswith(("membar", "fence")) for body in bodies for i in body)
+
+
+def without_narrow_fences(f: Function) -> Function:
+    """A function without the fences that order nothing for other blocks."""
+    narrow = {id(i) for i in f.body if i.op.startswith(("membar", "fence")) and ".cta" in i.op}
+    body = [replace(i, op="nop", operands=[]) if id(i) in narrow else i for i in f.body]
+    return replace(f, body=body) if narrow else f

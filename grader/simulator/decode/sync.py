@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
-from dataclasses import replace
 from functools import cached_property
 
 from grader import regex
@@ -21,6 +20,7 @@ from grader.simulator.decode.memory import (
     RELEASE,
     WAITING,
     base_of,
+    is_strong,
     scope_of,
     space_of,
 )
@@ -162,7 +162,7 @@ def _roles(f: Function, functions: Mapping[str, Function], waiting: _Waiting) ->
         users = users_of(f) if users is None else users
         values, stores = _reached(f, at, users, known)
         decides = not values.isdisjoint(guards)
-        way = _loop(f, at, functions) if decides else []
+        way = _loop(f, at, functions, values) if decides else []
         if any(f.body[k].guard and f.body[k].guard[0] in values for k in way):  # type: ignore[index]
             roles[at] = WAITING | (DATA_READ if _awaits_turn(f, way, values) else 0)
             waiting.add(at, roles[at], users)
@@ -270,8 +270,13 @@ class Values:
         return not own.isdisjoint(reached([user], stops, self.before))
 
 
-def _loop(f: Function, start: int, functions: Mapping[str, Function]) -> list[int]:
-    """The shortest way from an instruction back to it; empty if there is none without effects."""
+def _loop(
+    f: Function, start: int, functions: Mapping[str, Function], values: Container[str]
+) -> list[int]:
+    """The shortest way from an instruction back to it; empty if there is none without effects.
+
+    It may store one of `values`, those made of the instruction's, at a place that stays the same.
+    """
     before: dict[int, int] = {}
     work = [start]
     while work and start not in before:
@@ -286,7 +291,14 @@ def _loop(f: Function, start: int, functions: Mapping[str, Function]) -> list[in
     way = [before[start]]
     while way[-1] != start:
         way.append(before[way[-1]])
-    return [] if any(_has_effect(f.body[k], functions) for k in way if k != start) else way
+    kept, changed = {start}, {name for k in way for name in targets(f.body[k])}
+    for k in reversed(way):
+        i = f.body[k]
+        if access_head(i) == "st" and not is_strong(i.op) and i.operands[1] in values:
+            kept |= {k} - ({k} if address_or_none(i.operands[0])[0] in changed else set())
+        elif changed.isdisjoint(sources(i)) and access_head(i) not in ("ld", "atom"):
+            changed.difference_update(targets(i))
+    return [] if any(_has_effect(f.body[k], functions) for k in way if k not in kept) else way
 
 
 def _has_effect(i: Instruction, functions: Mapping[str, Function], depth: int = 0) -> bool:
@@ -300,20 +312,6 @@ def _has_effect(i: Instruction, functions: Mapping[str, Function], depth: int = 
             x.op.startswith("atom") or _has_effect(x, functions, depth + 1) for x in callee.body
         )
     return parts[0] in _EFFECTS and not {"param", "local"} & set(parts) and not stack_slot(i)
-
-
-def has_fences(f: Function, functions: Mapping[str, Function]) -> bool:
-    """Whether a function, or one that it calls, has a fence."""
-    called = (functions.get(x) for i in f.body if i.op.startswith("call") for x in i.operands)
-    bodies = [f.body, *(x.body for x in called if x is not None)]
-    return any(i.op.startswith(("membar", "fence")) for body in bodies for i in body)
-
-
-def without_narrow_fences(f: Function) -> Function:
-    """A function without the fences that order nothing for other blocks."""
-    narrow = {id(i) for i in f.body if i.op.startswith(("membar", "fence")) and ".cta" in i.op}
-    body = [replace(i, op="nop", operands=[]) if id(i) in narrow else i for i in f.body]
-    return replace(f, body=body) if narrow else f
 
 
 _SWAP = regex(r"(_Z\d+)?atomicCAS|__\w*AtomicCAS")

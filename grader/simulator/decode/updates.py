@@ -36,7 +36,9 @@ from grader.simulator.decode.memory import (
     RELAXED,
     SCOPE_CTA,
     WAITING,
+    has_fences,
     is_strong,
+    without_narrow_fences,
 )
 from grader.simulator.decode.operands import address_or_none
 from grader.simulator.decode.retries import confirmed_loads, swap_loads
@@ -45,10 +47,8 @@ from grader.simulator.decode.sync import (
     BY_SIZE,
     Values,
     compared_looks,
-    has_fences,
     pointer_stores,
     strong_roles,
-    without_narrow_fences,
 )
 from grader.simulator.ptx.call_copies import with_bodies
 from grader.simulator.ptx.flow import reached, successors_of
@@ -110,11 +110,12 @@ def data_reads(f: Function, functions: Mapping[str, Function]) -> set[int]:
     """
     roles, accesses, read = memory_roles(f, functions), _Accesses(f), volatile_loads(f)
     users = {at: accesses.made_of(at)[1] for at in read}
+    waits = {at for at in read if roles.get(at, 0) & WAITING}
     tests = Counter(k for own in users.values() for k in own if f.body[k].op[:4] == "setp")
     kept = {
         at
         for at, own in users.items()
-        if any(f.body[k].op[:3] == "st." or tests[k] > 1 for k in own)
+        if any(tests[k] > 1 or (f.body[k].op[:3] == "st." and at not in waits) for k in own)
     }
     kept -= confirmed_reads(f, functions, kept)
     return kept | {at for at in read if roles.get(at, 0) & (DATA_READ | WAITING) == DATA_READ}
