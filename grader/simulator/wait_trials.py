@@ -8,7 +8,6 @@ has left the barrier. A run without that, and without any finding, shows it.
 from __future__ import annotations
 
 import re
-from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
@@ -59,8 +58,8 @@ _DROP, _GROUP = "mbarrier.arrive_drop", "cp.async.wait_group"
 _WAIT_NAME = regex(r"wait|try|test|parity", re.IGNORECASE)
 _ASM_WAIT = regex(r"\bmbarrier\.(?:try|test)_wait\.parity\b[^;\]]*\](?:\s*,\s*(\d)\s*[;,])?")
 _PARITY = regex(r"[01][uU]?|true|false")
-_WHERE = ["at", "bytes", "block", "thread", "phase", "space", "buffer"]
-_WORD = 4
+_WHERE = ("at", "bytes", "block", "thread", "phase", "space", "buffer")
+_WORD, _NOBODY = 4, 1 << 62
 _HARMLESS = {c.OLD_VALUE, c.EARLY_EXIT}
 
 
@@ -140,18 +139,35 @@ class Conflicts:
 
     def _meet(self, r: Report, *, block: bool) -> bool:
         """Whether warps of one `block`, or several blocks, access one word in both places."""
-        first, then = (self._by_word(pc, block=block) for pc in (r.pc, r.pc2))
-        return any(len(first[word] | then[word]) > 1 for word in first.keys() & then.keys())
+        places = [self._words(pc, block=block) for pc in (r.pc, r.pc2)]
+        word, *among, who = (np.concatenate(parts) for parts in zip(*places, strict=True))
+        number = np.unique(word, return_inverse=True)[1]
+        for column in among:  # accesses have one number at last where all of these are equal
+            if column.size and column.min() < column.max():
+                number = np.unique(number << 32 | column, return_inverse=True)[1]
+        count = int(number.max(initial=-1)) + 1
+        in_both = np.ones(count, bool)
+        for own in np.split(number, [len(places[0][-1])]):
+            in_both &= np.bincount(own, minlength=count) > 0
+        least, most = np.full(count, _NOBODY), np.full(count, -1)
+        np.minimum.at(least, number, who)
+        np.maximum.at(most, number, who)
+        return bool((in_both & (least < most)).any())
 
-    def _by_word(self, pc: int, *, block: bool) -> dict[tuple[int, ...], set[int]]:
-        """By a word between two barriers, the warps of a `block`, or blocks, that access it."""
-        out: dict[tuple[int, ...], set[int]] = defaultdict(set)
+    def _words(self, pc: int, *, block: bool) -> tuple[NDArray[np.int64], ...]:
+        """The words of each access, what else is equal where two conflict, and who accesses.
+
+        Equal are the place between two barriers, the array, and the `block`, whose warps access.
+        """
         own = self.accesses[self.accesses["pc"] == pc]
-        for at, bytes_, number, thread, phase, *space in own[_WHERE].tolist():
-            for word in range(at // _WORD, (at + bytes_ - 1) // _WORD + 1):
-                key = (word, phase, *space, number * block)
-                out[key].add(thread // WARP_SIZE if block else number)
-        return out
+        rows = {name: own[name].astype(np.int64) for name in _WHERE}
+        first = rows["at"] // _WORD
+        counts = (rows["at"] + rows["bytes"] - 1) // _WORD + 1 - first
+        which = np.repeat(np.arange(len(own)), counts)
+        word = first[which] + np.arange(len(which)) - np.repeat(np.cumsum(counts) - counts, counts)
+        who = rows["thread"] // WARP_SIZE if block else rows["block"]
+        among = rows["phase"], rows["space"], rows["buffer"], rows["block"] * block, who
+        return word, *(column[which] for column in among)
 
 
 class WaitTrials:
