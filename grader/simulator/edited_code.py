@@ -31,6 +31,10 @@ MOST_STEPS = 1 << 18
 
 MOST_DECODED = 1 << 12
 """The instructions that are decoded for the trials of one kind, beside the first one's."""
+
+MOST_KEPT = 64
+"""The machines with changed code that are kept of one machine."""
+
 BARRIERS = ("bar.sync", "barrier.sync")
 _HEADS = ("ld", "st", "atom", "red", "fence", "membar")
 _FENCE = Instruction("membar.gl", [], None, Location())
@@ -52,16 +56,28 @@ def most_trials(image: Image, most: int) -> int:
 def changed_machine(machine: Machine, *changed: Function) -> Machine:
     """A kernel's debug code with other functions in the place of those of their names.
 
-    Each call of a function has code of its own where it has that in the machine.
+    Each call of a function has code of its own where it has that in the machine. What was made is
+    kept: a mistake shows in each launch of a kernel, where the same changes are tried.
     """
-    before, known = machine.image, machine.core.known
+    key = tuple((f.name, *(i.op for i in f.body)) for f in changed)
+    known = machine.changed.get(key)
+    if known is None or known[0] != changed:
+        own = tuple(replace(f, body=[replace(i) for i in f.body]) for f in changed)
+        if len(machine.changed) == MOST_KEPT:
+            machine.changed.clear()
+        known = machine.changed[key] = own, _made(machine, changed)
+    return known[1]
+
+
+def _made(machine: Machine, changed: Iterable[Function]) -> Machine:
+    before, has = machine.image, machine.core.known
     names = [f.name for f in before.functions]
     apart = any(original_name(name) != name for name in names)
     functions = machine.module.functions | {f.name: f for f in changed}
     module = replace(machine.module, functions=functions)
     how = {"definedness": True, "apart": apart}
     same = before if before.shadowed is not None else None
-    return Machine(module, decode(module, names[0], known, before=same, **how))
+    return Machine(module, decode(module, names[0], has, before=same, **how))
 
 
 def race_lines(

@@ -13,8 +13,13 @@ from grader.simulator.core.bindings import UNDEFINED, core
 from grader.simulator.core.run import Limits, Machine
 from grader.simulator.decode.instructions import Insn
 from grader.simulator.decode.module import Image, decode
-from grader.simulator.edited_code import changed_machine, with_barrier, with_statement_moved
-from grader.simulator.ptx.model import Function, Module
+from grader.simulator.edited_code import (
+    MOST_KEPT,
+    changed_machine,
+    with_barrier,
+    with_statement_moved,
+)
+from grader.simulator.ptx.model import Function, Instruction, Module
 from grader.simulator.ptx.parser import parse
 from tests.fuzz.corpus import read
 from tests.trusted import compiled_here
@@ -66,7 +71,8 @@ def shape(image: Image) -> list[Any]:
 def changes(f: Function) -> list[Function]:
     """The function with a barrier in some places, and with an instruction in another place."""
     places = len(f.body) // 3, len(f.body) * 2 // 3
-    moved = with_statement_moved(f, range(1, 2), len(f.body) - 1, fence=True)
+    fence = Instruction("membar.gl", [], None, f.body[1].location)
+    moved = with_statement_moved(f, range(1, 2), len(f.body) - 1, [fence])
     return [*(with_barrier(f, place, warp=False) for place in places), moved]
 
 
@@ -118,3 +124,29 @@ def test_a_function_that_stops_threads_is_decoded_with_all_that_call_it() -> Non
         a.operands is not b.operands
         for a, b in zip(image.functions, first.image.functions, strict=True)
     )
+
+
+def test_the_same_change_is_decoded_once() -> None:
+    """One that has the same opcodes and another operand is another change."""
+    module, kernel = module_of(WATCH / f"{NAMES[2]}.cu")
+    machine = Machine(module, decode(module, kernel, core().known, definedness=True))
+
+    def changed(operand: str) -> Function:
+        f = with_barrier(module.functions[kernel], 3, warp=False)
+        return replace(f, body=[*f.body[:3], replace(f.body[3], operands=[operand]), *f.body[4:]])
+
+    first = changed_machine(machine, changed("0"))
+    assert changed_machine(machine, changed("0")) is first
+    second = changed_machine(machine, changed("1"))
+    assert second is not first
+    assert shape(second.image) != shape(first.image)
+    assert changed_machine(machine, changed("1")) is second
+
+
+def test_changes_that_are_kept_are_limited() -> None:
+    module, kernel = module_of(WATCH / f"{NAMES[2]}.cu")
+    machine = Machine(module, decode(module, kernel, core().known, definedness=True))
+    f = module.functions[kernel]
+    for k in range(2 * MOST_KEPT + 1):
+        changed_machine(machine, with_barrier(f, k % len(f.body), warp=bool(k // len(f.body))))
+        assert len(machine.changed) <= MOST_KEPT

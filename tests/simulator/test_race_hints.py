@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
+import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
 
 from grader.checks.findings import MISSING_BARRIER
+from grader.simulator.core.bindings import ACCESS
+from grader.simulator.wait_trials import Conflicts
 from tests.simulator.test_watch import KERNELS, WATCH, trace
 
 NEXT_ITERATION = (
@@ -161,3 +170,44 @@ def test_fence_that_orders_a_race_by_chance_is_no_fix() -> None:
     """One order has a block write after another reads: a fence behind its wait shows nothing."""
     found = trace(WATCH / "race/partials_of_the_next_round.cu").findings
     assert found and not any("A run with that does not" in f.hint for f in found), found
+
+
+Access = tuple[int, int, int, int, int, int, int, int]
+WHO = ("at", "bytes", "block", "thread", "phase", "space", "buffer", "pc")
+ACCESSES = st.lists(
+    st.tuples(
+        st.integers(0, 40) | st.integers(2**40, 2**40 + 9),
+        st.sampled_from([1, 2, 4, 8, 16]),
+        st.integers(0, 2),
+        st.integers(0, 99),
+        *[st.integers(0, 1)] * 3,
+        st.integers(0, 2),
+    ),
+    max_size=30,
+)
+
+
+def meet(accesses: list[Access], places: tuple[int, int], *, block: bool) -> bool:
+    """Whether several warps of a block, or blocks, access one word in both places, word by word."""
+    found: list[dict[Any, set[int]]] = [defaultdict(set), defaultdict(set)]
+    for place, words in zip(places, found, strict=True):
+        for at, bytes_, number, thread, *among, pc in accesses:
+            for word in range(at // 4, (at + bytes_ - 1) // 4 + 1) if pc == place else ():
+                key = word, *among, number if block else 0
+                words[key].add(thread // 32 if block else number)
+    first, then = found
+    return any(len(first[word] | then[word]) > 1 for word in first.keys() & then.keys())
+
+
+@settings(max_examples=400, derandomize=True, deadline=None)
+@given(ACCESSES, st.tuples(st.integers(0, 2), st.integers(0, 2)), st.booleans())
+def test_threads_that_conflict_are_those_of_one_word(
+    accesses: list[Access], places: tuple[int, int], block: bool
+) -> None:
+    table: NDArray[np.void] = np.zeros(len(accesses), ACCESS)
+    for k, name in enumerate(WHO):
+        table[name] = [access[k] for access in accesses]
+    conflicts = object.__new__(Conflicts)
+    conflicts.__dict__["accesses"] = table
+    report: Any = SimpleNamespace(pc=places[0], pc2=places[1])
+    assert conflicts._meet(report, block=block) == meet(accesses, places, block=block)

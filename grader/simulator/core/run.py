@@ -27,7 +27,7 @@ from grader.simulator.core.memory import (
 from grader.simulator.decode.memory import GLOBAL, HAS_NONCOHERENT, SHARED
 from grader.simulator.decode.module import Image
 from grader.simulator.decode.proof import prove
-from grader.simulator.ptx.model import Module
+from grader.simulator.ptx.model import Function, Module
 
 LOCAL_LIMIT = 512 << 10
 """The most local memory of a thread in bytes, the limit of the hardware."""
@@ -167,6 +167,7 @@ class Machine:
         self.arrays = encode_image(image, self.core)
         self.module, self.loader = module, Loader(module, image, self.shift(SHARED))
         self.written: set[int | None] | None = None  # by runs: the arguments
+        self.changed: dict[object, tuple[tuple[Function, ...], Machine]] = {}  # see edited_code.py
 
     def with_code(self, insns: NDArray[np.void], blocks: NDArray[np.void]) -> Machine:
         """The same kernel with other instructions and basic blocks, as many as it has."""
