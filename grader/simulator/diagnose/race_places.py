@@ -167,7 +167,9 @@ class RacePlaces:
         return placed and gap is not None and bool(self.trials.orders(gap, r))
 
     def without_barriers(self, missing: Mapping[Pair, Missing]) -> dict[Pair, Missing]:
-        """What races lack, but for those that a barrier ends and atomics would only hide.
+        """What races lack, but for those that a barrier alone ends.
+
+        Atomics would only hide these, and a signal that moves with a barrier has no part in them.
 
         Args:
             missing: by race, what makes its accesses ordered.
@@ -176,7 +178,9 @@ class RacePlaces:
         return {
             pair: one
             for pair, one in missing.items()
-            if not (one.is_plain and pair in races and self._ends_by_barrier(races[pair]))
+            if not (one.is_plain or (one.early and one.early.barrier))
+            or pair not in races
+            or not self._ends_by_barrier(races[pair])
         }
 
     def _ends_by_barrier(self, r: Report) -> bool:
