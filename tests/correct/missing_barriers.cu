@@ -125,7 +125,7 @@ extern "C" __global__ void lock_of_bin_given_up(int *locks, int *sums)
 // kernel barrier_in_uneven_rounds grid 1 block 64
 // in x int32 = rng.integers(0, 9, 100)
 // inout y int32 = np.zeros(64) -> _
-// hints Move __syncthreads() out of the branch or loop that only some threads enter.
+// hints Threads may make different numbers of iterations of the loop of line L<: let all make the same
 // finds race error read-after-write hazard on shared
 extern "C" __global__ void barrier_in_uneven_rounds(const int *x, int *y)
 {
@@ -134,7 +134,7 @@ extern "C" __global__ void barrier_in_uneven_rounds(const int *x, int *y)
   s[t] = 0;
   __syncthreads();
   int sum = 0;
-  for (int i = t; i < 100; i += 64) {
+  for (int i = t; i < 100; i += 64) {  // <L
     sum += x[i];
     __syncthreads();  // <- barrier-divergence
   }
