@@ -125,11 +125,13 @@ def _described(evidence: Evidence, source: Source, edit: Edit, errors: Sequence[
     program, hints = evidence.program, evidence.lab.hints
     diff = diff_of(source, edit, program.file) if hints == "fix" else ""
     kinds = tuple(dict.fromkeys(f.kind for f in errors))
-    kind, more = true_kind(source, edit, kinds), tuple(Origin("", line) for line in edit.more)
+    endless = any(f.kind == "timeout" and "limit" not in f.message for f in errors)
+    kind = true_kind(source, edit, kinds, endless=endless)
+    more = tuple(Origin("", line) for line in edit.more)
     return Fix(kind, edit.line, program.text(edit.line), edit.name, diff, kinds, more=more)
 
 
-def true_kind(source: Source, edit: Edit, kinds: Collection[str]) -> str:
+def true_kind(source: Source, edit: Edit, kinds: Collection[str], *, endless: bool = True) -> str:
     """Return the kind of cause that is true of a confirmed edit: by what it changes, and where.
 
     An edit is offered for what it repairs most often. Where it repaired something else, a more
@@ -139,6 +141,7 @@ def true_kind(source: Source, edit: Edit, kinds: Collection[str]) -> str:
         source: The submission.
         edit: The confirmed edit.
         kinds: The kinds of the errors that it removes.
+        endless: Whether a loop is known to be endless, or else may only take long.
     """
     start, end, new = min(edit.changes)
     node = covering(source.tree, start - (start == end and start > 0), end)
@@ -155,7 +158,8 @@ def true_kind(source: Source, edit: Edit, kinds: Collection[str]) -> str:
         "divergent-barrier": "barrier-divergence" in kinds,
         "missing-guard": not (loop is not None and is_inside(node, loop, "condition")),
     }.get(edit.kind, True)
-    if loop is not None and "timeout" in kinds and not is_inside(node, loop, "body"):
+    longer = loop is not None and not endless and is_inside(node, loop, "initializer")
+    if loop is not None and "timeout" in kinds and not (longer or is_inside(node, loop, "body")):
         return "endless-loop"
     if edit.kind == "missing-stride" and "timeout" in kinds:
         return "endless-loop"

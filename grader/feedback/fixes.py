@@ -9,10 +9,10 @@ fix; hidden cases and the lab's solution play no part.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from itertools import islice
+from itertools import chain, islice
 from typing import Any
 
 from grader import dataclass, regex
@@ -95,7 +95,8 @@ class FixSearch:
         rest, waiting, late = iter(edits), list[Edit](), False
         for size in ROUNDS:
             chunk = tuple(islice(rest, min(size, MORE) if late else size))
-            waiting += self.tried(source, chunk, shared, children)
+            right, untried = self.tried(source, chunk, shared, children)
+            waiting, rest = waiting + right, chain(untried, rest)
             doubts = [doubt(source, edit, seen) for edit in waiting]
             if waiting and (late or min(doubts) == 0):
                 ranked = sorted(range(len(waiting)), key=lambda k: (doubts[k], k))
@@ -164,8 +165,8 @@ class FixSearch:
     def tried(
         self, source: Source, edits: Sequence[Edit],
         shared: tuple[dict[str, Any], Mapping[str, Any], Limits], children: Sequence[KeptChild],
-    ) -> Iterator[Edit]:  # fmt: skip
-        """Yield the edits that are right in a trial, in their order."""
+    ) -> tuple[list[Edit], list[Edit]]:  # fmt: skip
+        """Return the edits that are right, and those that are left since others are right."""
         request, arrays, limits = shared
         parts = [edits[k :: len(children)] for k in range(len(children))]
 
@@ -185,7 +186,9 @@ class FixSearch:
             for k, is_right in enumerate(found)
             if is_right
         }
-        yield from (edit for edit in edits if edit in right)
+        results = zip(parts, outcomes, strict=False)
+        untried = {edit for part, found in results if found for edit in part[len(found) :]}
+        return [e for e in edits if e in right], [e for e in edits if e in untried]
 
     def confirmed(self, text: str) -> str:
         """Grade an edited source: "all" when nothing is left, "one" when another cost is left."""

@@ -123,6 +123,16 @@ def arithmetic_edits(source: Source) -> Iterator[Edit]:
                     is_offset = sign.text in "+-" and right.text in STEPS and side == left
                     cost = 0 if kind == "wrong-size" or is_offset else 1
                     yield Edit(kind, node.line, (replaced(node, side.text),), cost)
+        for loop in kernel.walk("for_statement", "while_statement"):
+            condition = loop.part("condition")
+            for node in condition.walk("binary_expression") if condition is not None else ():
+                sign, left, right = (node.field(n) for n in ("operator", "left", "right"))
+                if sign.text in ("<", "<=") and left.kind == node.kind:
+                    whole = (
+                        f"{left.field('left').text} < {right.text}"  # with the last, partial round
+                    )
+                    more = left.field("operator").text == "+" and right.kind != "number_literal"
+                    yield from [Edit("wrong-condition", node.line, (replaced(node, whole),))] * more
         for node in kernel.walk("assignment_expression", "init_declarator"):
             value = node.part("right") or node.part("value")
             if value is not None and value.kind in ("identifier", "field_expression"):
@@ -183,6 +193,11 @@ def number_edits(source: Source) -> Iterator[Edit]:
             for other in ("0.0f", "1.0f") if FLOAT.fullmatch(node.text) else ():
                 yield Edit("wrong-initial-value", node.line, (replaced(node, other),))
             continue
+        row = node.parent.part("left") if node.parent is not None else None
+        factor = row.text if row is not None and row.start != node.start else ""
+        for size in sizes if factor and f"{factor} * {node.text}" in source.text else ():
+            if f"{factor} * {size}" in source.text:
+                yield Edit("wrong-number", node.line, (replaced(node, size),), -1, factor)
         kind = "wrong-size" if enclosing(node, "array_declarator") is not None else "wrong-number"
         for cost, other in enumerate(_near(int(match[1]), others, sizes)):
             change, rounds = replaced(node, other + match[2]), _rounds(match[1], other, MIN_POWER)
