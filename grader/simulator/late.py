@@ -21,45 +21,35 @@ where that is not taken. Whether two of them have the same place is known from t
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Container, Iterable, Iterator, Sequence
+from collections.abc import Collection, Container, Iterable, Iterator
 from dataclasses import replace
-from itertools import product
 
 import numpy as np
 from numpy.typing import NDArray
 
 from grader import dataclass
-from grader.launch import Finding, Severity
 from grader.simulator.core import bindings as c
 from grader.simulator.core.run import Machine, Raw
-from grader.simulator.decisions import ANY_ORDER, TRIED, between_threads, order_fix
 from grader.simulator.decode.blocks import COMPUTES
 from grader.simulator.decode.dataflow import access_head, sources, targets
 from grader.simulator.decode.memory import is_strong
 from grader.simulator.decode.module import Image, decode
 from grader.simulator.decode.operands import address_or_none
 from grader.simulator.diagnose.races import ATOMIC, LATE, OTHER_ATOMIC, OTHER_STORE, STORE
-from grader.simulator.edited_code import access_rows, ordering, with_fences
-from grader.simulator.order_runs import PAUSE_CHANGES, How, OneRun, OrderRuns
+from grader.simulator.order_runs import PAUSE_CHANGES
 from grader.simulator.pauses import MOST_ALIKE, Traces, reads_alone
 from grader.simulator.ptx.flow import successors_of
 from grader.simulator.ptx.model import TYPE_BYTES, Function, Instruction, Location
-from grader.simulator.schedules import ABREAST, CLOCKS, ORDER_KINDS, PATIENT
-
-MOST_WRONG = 4
-"""The wrong runs that are made again with another memory order."""
+from grader.simulator.schedules import CLOCKS
 
 MOST_PASSED = 64
 """The instructions behind which an access moves, at most."""
 
-MOST_FENCES, MOST_PAUSED = 8, 32
-"""The fences behind which a thread stops while another one pauses, and before which one pauses."""
+MOST_FENCES = 8
+"""The fences behind which a thread stops while another one pauses, at most."""
 
 MOST_TRACED = 1 << 15
 """The accesses of a run that is examined for overlaps, at most."""
-
-MORE_ORDERS = tuple(s for s in range(9, 104) if s % ORDER_KINDS not in (ABREAST, PATIENT))
-"""Orders with short turns that are run with old values, where pauses show nothing."""
 
 _CONSTANT = {"param", "const"}
 _UNORDERED = {"ld": {"acquire"}, "atom": {"acquire", "acq_rel"}, "red": {"acquire", "acq_rel"}}
@@ -96,14 +86,22 @@ def late_accesses(f: Function, wanted: Container[int]) -> Iterator[Late]:
             yield from _Move(f, at, labels).all(wanted)
 
 
-def moved(machine: Machine, kernel: str, late: Late | None = None) -> Machine | None:
+def moved(
+    machine: Machine, kernel: str, late: Late | None = None, ends: Collection[int] = ()
+) -> Machine | None:
     """The kernel with an access moved, or as it is; other threads may run behind each fence.
 
     None where decoding changes the places of instructions.
+
+    Args:
+        machine: the code.
+        kernel: the name of its function.
+        late: the access that moves, if one does.
+        ends: more instructions behind which other threads may run.
     """
     module = machine.module
     f = module.functions[kernel]
-    ends = {fence for _, fence, _ in fences(f)}
+    ends = {*ends, *(fence for _, fence, _ in fences(f))}
     body = [replace(i, stops=True) if k in ends else i for k, i in enumerate(f.body)]
     if late is not None:
         body[late.access : late.passed + 1] = [body[k] for k in late.order]
@@ -156,23 +154,6 @@ def pause_ends(machine: Machine, *, few: bool, stops: bool) -> list[tuple[int, i
         f = machine.module.functions[machine.image.functions[0].name]
         return [(0, fence) for _, fence, _ in some_fences(f, machine.image, MOST_FENCES) if few]
     return [(0, None), *((n, None) for n in PAUSE_CHANGES if few)]
-
-
-def more_orders(machine: Machine, pause: Callable[[int], How]) -> Iterator[How]:
-    """Runs in which a thread pauses before a fence, or before and behind it, and with short turns.
-
-    Args:
-        machine: the code, in which blocks end behind fences.
-        pause: how a thread pauses before an instruction.
-    """
-    f = machine.module.functions[machine.image.functions[0].name]
-    some, more = (some_fences(f, machine.image, n) for n in (MOST_FENCES, MOST_PAUSED))
-    for changes, (_, fence, _) in product(PAUSE_CHANGES, more):
-        yield replace(pause(fence), pause_changes=changes)
-    for (first, fence, last), (_, until, _) in product(some, some):
-        if first < fence < last:
-            yield replace(pause(first), pause_until=until, pause_behind=last)
-    yield from map(How, MORE_ORDERS)
 
 
 def _computes(i: Instruction) -> bool:
@@ -347,47 +328,3 @@ def _size(i: Instruction) -> int:
     parts = i.op.split(".")
     count = next((int(p[1:]) for p in parts if p in ("v2", "v4", "v8")), 1)
     return count * TYPE_BYTES.get(parts[-1], 8)
-
-
-def old_value(
-    runs: OrderRuns,
-    machine: Machine,
-    run: OneRun,
-    wrong: Sequence[tuple[How, OneRun]],
-    what: str,
-    *,
-    certain: bool,
-) -> Finding:
-    """The finding of a read of an old value, with the order that an access lacks, as runs show.
-
-    Args:
-        runs: the runs of the launch.
-        machine: the optimized variant.
-        run: a run with such a read.
-        wrong: the runs with such reads, and how they were made.
-        what: what is wrong with the old value.
-        certain: whether it is an error.
-    """
-
-    def is_right(change: Callable[[Machine], Machine | None], place: int | None = None) -> bool:
-        for how, _ in wrong[:MOST_WRONG]:
-            code = change(how.machine or machine)  # its blocks may end where a thread is awaited
-            if code is None or not runs.affords(1):
-                return False
-            one = runs.run(replace(how.behind(place), machine=code))
-            if runs.is_wrong(one) if one.reads else one.errors or not one.raw.ended:
-                return False
-        return True
-
-    def with_orders(waits: Collection[int], signals: Collection[int]) -> bool:
-        return is_right(lambda code: ordering(code, access_rows(code), waits, signals))
-
-    read, old = run.reads[0], run.raw.reports[run.raw.reports["kind"] == c.OLD_VALUE][0]
-    at = int(old["pc"])
-    fix = order_fix(machine, with_orders)
-    if not fix and is_right(lambda code: with_fences(code, [at]), at):
-        fix = f"Put `__threadfence();` before the read in line {read.line}: {ANY_ORDER} {TRIED}"
-    fix = fix or between_threads(machine, at, int(old["pc2"])) or read.hint
-    message = f"{read.message}; with the old value, {what}"
-    severity: Severity = read.severity if certain else "warning"
-    return replace(read, message=message, severity=severity, hint=fix)

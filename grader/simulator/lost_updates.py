@@ -1,32 +1,48 @@
-"""Try whether lost updates have an effect: the launch runs without them, and with others.
+"""Try whether lost updates have an effect, and find those of lanes in lock step.
 
 Some programs may lose updates. A path to a root may be shortened less than it could be, a bound
 that is improved until nothing changes is improved once more, and a hint where to search need not
 be the newest one. Nothing in the code tells these from a counter that loses what it counts. The
 outputs do: they are the same where each thread's read and write are one step.
+
+Lanes in lock step all read a place before one of them writes it. So a claim in two steps
+(`if (*taken == 0) *taken = 1`) lets several lanes in, in every order of blocks and warps, and no
+order shows what is right. Where lanes run one after the other, each has written before the next one
+reads. What such runs agree on is right, whichever lane comes first. An element of an output that is
+another one in lock step has lost an update, if it is right as soon as the lanes run one after the
+other from that read to that write alone: how often a lane tries again is up to the order, too.
+
+Lanes in lock step also arrive all at once, so that who waits for too few of them has waited for
+all. `found_between_lanes` runs other threads when some lanes of an instruction have arrived.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import islice, product
 
 from grader.launch import Array, Finding, Launch
 from grader.simulator.core.run import Machine, Raw
+from grader.simulator.decode.blocks import successors
+from grader.simulator.decode.module import Image
+from grader.simulator.diagnose.branching import block_of
 from grader.simulator.late import moved
-from grader.simulator.lock_step import ONE_BY_ONE
-from grader.simulator.order_runs import How, OneRun, OrderRuns
+from grader.simulator.order_runs import LANE_ORDERS, How, OneRun, OrderRuns
 from grader.simulator.pauses import (
     MOST_TRACED,
     Access,
+    Interruption,
     Place,
     Thread,
     Traces,
+    interruptions,
     some_of,
     strong_accesses,
     writes_after_reads,
 )
-from grader.simulator.schedules import ABREAST, same_outputs
+from grader.simulator.ptx.flow import reached
+from grader.simulator.schedules import ABREAST, BY_ACCESS, lasting_difference, same_outputs
 
 MOST_PAUSES = 8
 """The writes before which a thread pauses, so that it loses what all others write."""
@@ -39,6 +55,24 @@ LOSS_RUNS = 30
 
 IN_STEP = (How(ABREAST), How(first_wins=True), How(ABREAST, first_wins=True))
 """Runs in which several threads read a place before one of them writes it."""
+
+ONE_BY_ONE = tuple(
+    How(s, whole_turns=True, lane_order=o) for s, o in product((0, 1, 2), LANE_ORDERS)
+)
+"""Runs in which threads run one after the other, each until it waits or ends."""
+
+MOST_SPLIT = 2
+"""The instructions between whose lanes other threads run, at most."""
+
+_ONE_BY_ONE_HINT = (
+    "The lanes of a warp may execute line {} one after the other, and what waits for them goes on "
+    "after some of these. Wait until all have executed it."
+)
+
+MOST_PAIRS = 4
+"""The pairs of a read and a write that are tried."""
+
+Run = Callable[[How], OneRun]
 
 
 def may_be_right(
@@ -137,3 +171,91 @@ class LossTrials:
                 last[a.place] = a
                 known.update({key: a} if key in known else {})
         return False
+
+
+def lost_in_lock_step(
+    usual: Raw, image: Image, run: Run, launch: Launch, names: tuple[str, ...]
+) -> tuple[Interruption, str] | None:
+    """A write that another lane's write makes wrong, and what follows from it.
+
+    Args:
+        usual: the usual order of the variant whose code runs, traced.
+        image: its code.
+        run: runs it.
+        launch: the launch.
+        names: the names of the kernel's parameters.
+
+    Returns None where there is no such write, or nothing that all runs agree on differs.
+    """
+    found = list(islice(_pairs(usual, image), MOST_PAIRS)) if usual.ended else []
+
+    def runs(hows: Iterable[How]) -> Iterator[Raw]:
+        """Those of some runs that show anything: none behind one that does not end or fails."""
+        for how in hows:
+            one = run(how)
+            if not one.raw.ended or one.errors:
+                return
+            yield one.raw
+
+    apart = list[Raw]()
+    for raw in runs(ONE_BY_ONE) if found else ():
+        apart.append(raw)
+        if not lasting_difference(apart, usual, launch, names):
+            return None
+    for one in found if len(apart) == len(ONE_BY_ONE) else ():
+        lone = between(image, one.read, one.write)
+        again = list(runs(How(whole_turns=True, lane_order=o, lone=lone) for o in LANE_ORDERS))
+        what = lasting_difference(apart, usual, launch, names, again)
+        if what and len(again) == len(LANE_ORDERS):
+            return one, what
+    return None
+
+
+def found_between_lanes(
+    runs: OrderRuns, image: Image, lanes: Mapping[int, int], pause: Callable[[int], How]
+) -> tuple[Finding, ...]:
+    """The first wrong accesses of runs in which some lanes have changed a place, and others not.
+
+    In lock step all lanes of an atomic arrive at once: who waits for too few of them, or for the
+    bit of another lane, has waited for all.
+
+    Args:
+        runs: the runs of the launch.
+        image: the code that runs.
+        lanes: by instruction that changes a place, how many lanes do.
+        pause: the pause before an instruction.
+    """
+    for pc, order in product([*lanes][:MOST_SPLIT], LANE_ORDERS):
+        for skips in {1, lanes[pc] - 1}:
+            how = replace(pause(pc), lane_order=order, pause_skips=skips)
+            run = runs.run_if_any(how)
+            if run is None:
+                return ()
+            if wrong := [f for f in run.errors if f.kind in BY_ACCESS]:
+                hint = _ONE_BY_ONE_HINT.format(image.locations[pc].line)
+                return tuple(replace(f, hint=hint) if f.kind == "race" else f for f in wrong)
+            if runs.is_wrong(run) and not runs.is_wrong(runs.run(replace(how, pause=None))):
+                runs.keep(run.raw)
+    return ()
+
+
+def _pairs(usual: Raw, image: Image) -> Iterator[Interruption]:
+    """The first interruption by a lane of the same warp for each read and write."""
+    known = set[tuple[int, int]]()
+    for one in interruptions(usual, image, in_warp=True):
+        if (one.read, one.write) not in known:
+            known.add((one.read, one.write))
+            yield one
+
+
+def between(image: Image, read: int, write: int) -> tuple[int, ...]:
+    """The numbers of the basic blocks on the ways from a read to a write of one function."""
+    where = block_of(image.functions)
+    (number, first), (_, last) = where[read], where[write]
+    after = {k: successors(b) for k, b in enumerate(image.functions[number].blocks)}
+    before = {at: [k for k, then in after.items() if at in then] for at in after}
+    behind = {*after[first]} | reached(after[first], {first}, after)
+    ahead = {*before[last]} | reached(before[last], {first}, before)
+    ways = set[int]() if first == last and read < write else behind & ahead
+    start = sum(len(f.blocks) for f in image.functions[:number])
+    return tuple(sorted(start + k for k in ways | {first, last}))

@@ -13,8 +13,6 @@ from grader import dataclass
 from grader.launch import Finding, Launch
 from grader.simulator.core.bindings import ANOTHER_LANE
 from grader.simulator.core.run import Limits, Machine, Raw
-from grader.simulator.decisions import Decisions
-from grader.simulator.decode.module import Image
 from grader.simulator.pauses import MOST_AFTER, MOST_TRACED
 from grader.simulator.schedules import (
     BACKWARD,
@@ -41,9 +39,6 @@ MOST_DIFFERENT = 2
 
 MOST_PAUSES = 16
 """The most instructions before which a thread pauses, each in a run of its own."""
-
-MOST_RESTORED = 3
-"""How often a list's head may be what it was, each time with another pause that ends then."""
 
 LOOKS_IN_A_PAUSE = 64
 """So many looks a wait makes before it sleeps while another thread pauses: core/machine/polls.c."""
@@ -235,10 +230,12 @@ class OrderRuns:
         kept: by argument, an output of the optimized variant that differs from the usual one.
         paused: the runs with pauses alone.
         compared: whether these, and some of whole turns, are among the others.
+        agree: how many of the others are known to leave the usual outputs; -1: one does not.
         judged: the launch, with the outputs alone by which a run is wrong.
     """
 
     timed = harmless = compared = False
+    agree = 0
 
     def __init__(
         self, usual: Raw, steps: int, most: int, launch: Launch, names: tuple[str, ...], runs: Runs
@@ -359,7 +356,11 @@ class OrderRuns:
             ended = [raw for raw in self.others if raw.ended]
             runs = [self.usual, *ended] if len(ended) >= LEAST_ORDERS else []
             self.judged = with_steady_outputs(self.launch, runs)
-        return len(self.outcomes()) == 1
+        while 0 <= self.agree < len(self.others):
+            raw = self.others[self.agree]
+            differ = raw.ended and output_difference(self.usual, raw, self.launch, self.names)
+            self.agree = -1 if differ else self.agree + 1
+        return self.agree >= 0 and sum(raw.ended for raw in self.others) >= LEAST_ORDERS
 
     def consequence(self, run: OneRun) -> str:
         """What is wrong with a run; empty if nothing is known to be."""
@@ -380,19 +381,3 @@ class OrderRuns:
             else:
                 groups.append([raw])
         return groups if len(ended) >= LEAST_ORDERS and all(len(g) > 1 for g in groups) else []
-
-
-def pauses_before(pcs: Sequence[int], image: Image, timed: bool) -> list[tuple[int, How]]:
-    """The pauses before some writes: long, and before a compare-and-swap short ones too.
-
-    Of a list, all other threads together seldom restore what one has read. So a swap to a value
-    that was loaded meanwhile, as the next element, also comes when its place is restored.
-    """
-    decisions = Decisions(image)
-    swaps = [pc for pc in pcs if ".cas." in image.ops[pc]]
-    short = {pc: (True, False) if pc in swaps else (False,) for pc in pcs}
-    plain = [How(pause=pc, short_pause=x, hurries=timed) for pc in pcs for x in short[pc]]
-    lists = [pc for pc in swaps if decisions.is_of_list(pc)]
-    again = [How(pause=pc, restored=n) for n in range(1, MOST_RESTORED + 1) for pc in lists]
-    chosen = plain[:MOST_PAUSES] + again[:MOST_PAUSES]
-    return [(how.pause, how) for how in chosen if how.pause is not None]

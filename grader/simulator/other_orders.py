@@ -29,30 +29,26 @@ from grader.simulator.decisions import Decisions
 from grader.simulator.decode.module import Image
 from grader.simulator.diagnose.branching import limited_reads
 from grader.simulator.diagnose.merging import is_narrow, merge_findings, with_wider_pairs
+from grader.simulator.interleavings import Pauses, old_value, pauses_before
 from grader.simulator.late import (
     Late,
     late_accesses,
     late_report,
     may_be_late,
-    more_orders,
     moved,
-    old_value,
     overlaps,
     pause_ends,
     some_moves,
 )
-from grader.simulator.lock_step import found_between_lanes, lost_in_lock_step
-from grader.simulator.lost_updates import may_be_right
+from grader.simulator.lost_updates import found_between_lanes, lost_in_lock_step, may_be_right
 from grader.simulator.order_runs import (
     MOST_PAUSES,
-    PAUSE_CHANGES,
     How,
     OneRun,
     OrderRuns,
     around,
     as_warnings,
     consequence,
-    pauses_before,
 )
 from grader.simulator.pauses import (
     Interruption,
@@ -64,13 +60,11 @@ from grader.simulator.pauses import (
     changed_by_lanes,
     contended,
     interruption,
-    order_for,
     some_of,
     strong_accesses,
     writes_after_reads,
 )
 from grader.simulator.schedules import (
-    ABREAST,
     LONG_WAITS,
     ORDER_STEPS,
     ORDERS,
@@ -90,7 +84,7 @@ OLD_PAUSES = (1, 2)
 """When a thread that missed a write pauses again: at once, or after its next fence."""
 
 FEW_STEPS = 1 << 12
-"""The warp instructions of a launch that is run with such pauses, and in `more_orders`."""
+"""The warp instructions of a launch that is run with such pauses, and in `Pauses.more`."""
 
 OLD_LOADS = 6
 """The most loads that are tried one by one."""
@@ -104,6 +98,7 @@ class OtherOrders(OrderRuns):
 
     Attributes:
         gives_old: whether loads gave old values without a pause.
+        given: the runs with pauses in which they did.
         codes: the kernel with accesses moved, and with none.
     """
 
@@ -112,6 +107,7 @@ class OtherOrders(OrderRuns):
     def __init__(self, *given: Any) -> None:
         super().__init__(*given)
         self.codes = dict[Late | None, Machine | None]()
+        self.given: list[tuple[How, OneRun]] = []
 
     def findings(
         self, trace: Trace, machines: Sequence[Machine], schedules: int
@@ -232,14 +228,19 @@ class OtherOrders(OrderRuns):
         if acts and not self.timed and (lost := lost_in_lock_step(*ask)):
             return self._with_fix(usual, machine.image, *lost)
         found = self._interrupted(machine, traces, writes) if acts else ()
+        pauses = Pauses(traces, machine, self.launch)
         tried = some_of(wanted, machine.image, MOST_PAUSES)
-        found = found or self._paused(self._pauses_from_both_ends(traces, tried))
+        found = found or self._paused(pauses.from_both_ends(tried))
+        few = self.usual.steps <= FEW_STEPS and not (self.timed or self.limited)
+        found = found or self._paused(pauses.in_the_middle(wanted) if few else ())
         found = found or given_up(self, code, [self._pause(traces, pc) for pc in writes])
         found = found or (self._late(machine, traces, wanted) if orders else ())
         lanes = {} if self.timed else changed_by_lanes(traces)
         found = found or found_between_lanes(self, code, lanes, partial(self._pause, traces))
-        found = found or (self._old_with_pauses(machine, traces, wanted, loads) if loads else ())
-        return found or (self._late(machine, traces, wanted, stops=True) if orders else ())
+        found = found or (self._old_with_pauses(pauses, wanted, loads) if loads else ())
+        found = found or (self._late(machine, traces, wanted, stops=True) if orders else ())
+        again = loads and self.usual.steps <= FEW_STEPS and not found
+        return found or (self._old_with_pauses(pauses, wanted, loads, again=True) if again else ())
 
     def _interrupted(
         self, machine: Machine, traces: Traces, writes: Sequence[int]
@@ -270,7 +271,7 @@ class OtherOrders(OrderRuns):
             if not self.affords(1):
                 break
             run = self.run(how)
-            if run.errors:
+            if not may_be_right(self, run.errors, self.machine, self._pause):
                 return found_in_order(run.raw, run.found)
             self.paused.append(run.raw)
             self.keep(run.raw)
@@ -314,9 +315,10 @@ class OtherOrders(OrderRuns):
         f = machine.module.functions[machine.image.functions[0].name]
         chosen = some_moves(late_accesses(f, frozenset(wanted)), machine.image, MOST_LATE)
         ends = pause_ends(machine, few=self.usual.steps <= FEW_STEPS, stops=stops)
+        pauses = Pauses(traces, machine, self.launch)
         for (n, pc), late in product(ends, chosen):
             code = self._moved(machine, late) if self.affords(1) else None
-            for how in self._pauses_at(traces, late.access) if code is not None else ():
+            for how in pauses.at(late.access) if code is not None else ():
                 how = replace(how, pause_changes=n, pause_until=pc, machine=self._moved(machine))
                 run = self.run(replace(how, pause=late.pause, traced=True, machine=code))
                 yield late, how, run
@@ -328,46 +330,38 @@ class OtherOrders(OrderRuns):
 
     def _pause(self, traces: Traces, pc: int) -> How:
         """A pause before an instruction, in an order in which other threads can run then."""
-        schedule = order_for(traces, pc, self.launch)
-        return How(schedule, pause=pc, whole_turns=bool(schedule))
-
-    def _pauses_at(self, traces: Traces, pc: int) -> list[How]:
-        """This pause, and one abreast where no thread that runs before others comes there."""
-        usual, abreast = (any(a.pc == pc for a in trace) for trace in traces[:2])
-        more = [How(ABREAST, pause=pc)] if abreast and not usual else []
-        return [self._pause(traces, pc), *more]
-
-    def _pauses_from_both_ends(self, traces: Traces, pcs: Iterable[int]) -> list[How]:
-        """The pauses of the first and of the last thread that comes to some instructions."""
-        hows = dict.fromkeys(how for pc in pcs for how in self._pauses_at(traces, pc))
-        usual, _, backward = ({a.pc: a.thread for a in reversed(trace)} for trace in traces)
-        order = How(backward_order(self.launch), whole_turns=True)
-        last = {pc for pc, thread in backward.items() if thread != usual.get(pc)}
-        return list(hows | dict.fromkeys(replace(order, pause=pc) for pc in pcs if pc in last))
+        return Pauses(traces, self.machine, self.launch).before(pc)
 
     def _old_with_pauses(
-        self,
-        machine: Machine,
-        traces: Traces,
-        wanted: Sequence[int],
-        loads: frozenset[int],
+        self, pauses: Pauses, wanted: Sequence[int], loads: frozenset[int], *, again: bool = False
     ) -> tuple[Finding, ...]:
-        """The finding of a load whose old value, while a thread pauses, makes the kernel wrong."""
-        tried = some_of(wanted, machine.image, MOST_PAUSES)
-        hows = [replace(self._pause(traces, pc), loads=loads) for pc in tried]
-        if self.usual.steps <= FEW_STEPS:
-            hows += [replace(how, pause_changes=n) for n in PAUSE_CHANGES for how in hows]
-        given = self._with_reads(hows)
-        again = [replace(how, old_pause=kind) for how, _ in given for kind in OLD_PAUSES]
-        given += self._with_reads(again)
+        """The finding of a load whose old value, while a thread pauses, makes the kernel wrong.
+
+        Args:
+            pauses: the pauses of the launch.
+            wanted: the accesses before which threads pause.
+            loads: those that may give old values.
+            again: whether other threads pause, too, and some of them twice.
+        """
+        few = self.usual.steps <= FEW_STEPS
+        first = (
+            pauses.more_of_old_values(wanted) if again else pauses.of_old_values(wanted, few=few)
+        )
+        given = self._with_reads(replace(how, loads=loads) for how in first)
+        then = [replace(how, old_pause=kind) for how, _ in given for kind in OLD_PAUSES]
+        self.given += given
+        for how, run in self.given if again else ():
+            then += [] if how.pause_changes else pauses.twice(how, run.loads, wanted)
+        given += self._with_reads(then)
         runs = [(how, run) for how, run in given if self.is_wrong(run)]
-        if not (given or self.gives_old):
+        if not (self.given or self.gives_old):
             return ()
         if runs and not self.judges_all():
             runs = [pair for how, run in runs for pair in self._certain(how, run)]
-        if not runs and self.usual.steps <= FEW_STEPS:
+        if not runs and few:
             self.judges_all()
-            same, more = self._moved(machine), more_orders(machine, partial(self._pause, traces))
+            same = self._moved(self.machine)
+            more = pauses.around_fences(wanted) if again else pauses.more(wanted)
             runs = self._first_wrong(replace(how, loads=loads, machine=same) for how in more)
         return self._wrong_reads(runs)
 

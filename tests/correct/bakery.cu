@@ -57,3 +57,11 @@ extern "C" __global__ void chosen_unfenced(int *choosing, int *number, int *n) {
 // inout n int32 = [0] -> _
 // finds race error read-after-write hazard on global `n[0]`
 extern "C" __global__ void leaves_relaxed(int *choosing, int *number, int *n) { bakery<SEQ_CST, SEQ_CST, SEQ_CST, false>(choosing, number, n, 2); }
+
+// The number is read before the other one chooses it, though the flag is read behind that.
+// kernel looks_unfenced grid 2 block 1
+// inout choosing int32 = [0]*2 -> _
+// inout number int32 = [0]*2 -> _
+// inout n int32 = [0] -> _
+// finds race error this read of global `number[0]` may miss the write
+extern "C" __global__ void looks_unfenced(int *choosing, int *number, int *n) { bakery<SEQ_CST, SEQ_CST, NONE, true>(choosing, number, n, 2); }

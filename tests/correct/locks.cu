@@ -444,3 +444,94 @@ extern "C" __global__ void lock_left_with_narrow_fence(int *lock, int *count) {
     }
   }
 }
+
+// Locks where one thread alone lacks a fence: both are in the critical section at once.
+template <bool FIRST, bool SECOND>
+__device__ void peterson_of(volatile int *flag, volatile int *turn, volatile int *count) {
+  int me = blockIdx.x, other = 1 - me;
+  #pragma unroll 1
+  for (int i = 0; i < 2; i++) {
+    flag[me] = 1;
+    __threadfence();
+    *turn = other;
+    if (me == 0 ? FIRST : SECOND) __threadfence();
+    while (flag[other] && *turn == other) {}
+    __threadfence();
+    *count = *count + 1;
+    __threadfence();
+    flag[me] = 0;
+  }
+}
+// kernel peterson_first_unfenced grid 2 block 1
+// inout flag int32 = np.zeros(2) -> _
+// inout turn int32 = [0] -> _
+// inout count int32 = [0] -> _
+// finds race error this read of global `flag[1]` may miss the write
+extern "C" __global__ void peterson_first_unfenced(volatile int *flag, volatile int *turn, volatile int *count) { peterson_of<false, true>(flag, turn, count); }
+// kernel peterson_second_unfenced grid 2 block 1
+// inout flag int32 = np.zeros(2) -> _
+// inout turn int32 = [0] -> _
+// inout count int32 = [0] -> _
+// finds race error this read of global `flag[0]` may miss the write
+extern "C" __global__ void peterson_second_unfenced(volatile int *flag, volatile int *turn, volatile int *count) { peterson_of<true, false>(flag, turn, count); }
+// kernel peterson_fenced grid 2 block 1
+// inout flag int32 = np.zeros(2) -> [0, 0]
+// inout turn int32 = [0] -> _
+// inout count int32 = [0] -> [4]
+extern "C" __global__ void peterson_fenced(volatile int *flag, volatile int *turn, volatile int *count) { peterson_of<true, true>(flag, turn, count); }
+
+// A store that releases does not order the flag before the turn for one that reads the turn of its own.
+// kernel peterson_released grid 2 block 1
+// inout flag int32 = np.zeros(2) -> _
+// inout turn int32 = [0] -> _
+// inout count int32 = [0] -> _
+// hints Put `__threadfence();` behind the write in line r<
+extern "C" __global__ void peterson_released(int *flag, int *turn, int *count) {
+  int me = blockIdx.x, other = 1 - me;
+  #pragma unroll 1
+  for (int i = 0; i < 2; i++) {
+    asm volatile("st.relaxed.gpu.global.s32 [%0], 1;" ::"l"(flag + me) : "memory");  // <r
+    asm volatile("st.release.gpu.global.s32 [%0], %1;" ::"l"(turn), "r"(other) : "memory");
+    if (me == 0) asm volatile("fence.sc.gpu;" ::: "memory");
+    else asm volatile("fence.sc.gpu;" ::: "memory");
+    while (true) {
+      int f, t;
+      asm volatile("ld.acquire.gpu.global.s32 %0, [%1];" : "=r"(f) : "l"(flag + other) : "memory");  // <- race
+      asm volatile("ld.relaxed.gpu.global.s32 %0, [%1];" : "=r"(t) : "l"(turn) : "memory");
+      if (!f || t != other) break;
+    }
+    __threadfence();
+    *(volatile int *)count = *(volatile int *)count + 1;
+    asm volatile("st.release.gpu.global.s32 [%0], 0;" ::"l"(flag + me) : "memory");
+  }
+}
+
+// Burns' lock: the first of two never gives way.
+template <bool FENCED> __device__ void one_bit(volatile int *want, volatile int *count) {
+  if (blockIdx.x == 0) {
+    want[0] = 1;
+    if (FENCED) __threadfence();
+    while (want[1]) {}
+  } else {
+    while (true) {
+      want[1] = 1;
+      __threadfence();
+      if (!want[0]) break;
+      want[1] = 0;
+      while (want[0]) {}
+    }
+  }
+  __threadfence();
+  *count = *count + 1;
+  __threadfence();
+  want[blockIdx.x] = 0;
+}
+// kernel one_bit_unfenced grid 2 block 1
+// inout want int32 = np.zeros(2) -> _
+// inout count int32 = [0] -> _
+// finds race error this read of global `want[1]` may miss the write
+extern "C" __global__ void one_bit_unfenced(volatile int *want, volatile int *count) { one_bit<false>(want, count); }
+// kernel one_bit_fenced grid 2 block 1
+// inout want int32 = np.zeros(2) -> _
+// inout count int32 = [0] -> [2]
+extern "C" __global__ void one_bit_fenced(volatile int *want, volatile int *count) { one_bit<true>(want, count); }

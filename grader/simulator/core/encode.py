@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import astuple
 
 import numpy as np
@@ -238,3 +238,18 @@ def _image_row(texture: Texture, array: Array, buffer: int) -> tuple[object, ...
         *(texture.channels, dtype.itemsize, kinds[dtype.kind]),
         [ADDRESS_MODES.index(mode) for mode in (*texture.address, "clamp", "clamp")[:3]],
     )
+
+
+def marks(which: Collection[int], count: int) -> NDArray[np.uint8]:
+    """A byte for each number below a count, 1 for some; empty where these are none."""
+    marks = np.zeros(count if which else 0, np.uint8)
+    marks[list(which)] = 1
+    return marks
+
+
+def set_proof(n: c.CLaunch, proof: ProofArrays, representatives: int) -> None:
+    """Set the code of a launch by proof; the caller keeps it alive."""
+    n.insn, n.block = proof.insns.ctypes.data, proof.blocks.ctypes.data
+    n.reduced_insn = proof.reduced_insns.ctypes.data
+    n.reduced_block = proof.reduced_blocks.ctypes.data
+    n.assumed, n.representatives = proof.assumed.ctypes.data, representatives

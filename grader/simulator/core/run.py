@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Collection
 from copy import copy
 from dataclasses import replace
 from functools import cached_property, partial
@@ -15,7 +14,14 @@ from numpy.typing import NDArray
 from grader import dataclass
 from grader.launch import Array, Launch
 from grader.simulator.core import bindings as c
-from grader.simulator.core.encode import ProofArrays, encode_image, encode_proof, texel_bytes
+from grader.simulator.core.encode import (
+    ProofArrays,
+    encode_image,
+    encode_proof,
+    marks,
+    set_proof,
+    texel_bytes,
+)
 from grader.simulator.core.memory import (
     PARAMETER_ROOM,
     Buffer,
@@ -41,6 +47,9 @@ which a wait with a timeout must not end sooner for."""
 
 HEAP_LIMIT = 8 << 20
 """The bytes of the device's heap: the default of cudaLimitMallocHeapSize."""
+
+MOST_KEPT = 1 << 16
+"""The bytes of the arrays of a launch whose prepared memory is kept for more runs, at most."""
 
 
 @dataclass(frozen=True)
@@ -168,6 +177,7 @@ class Machine:
         self.module, self.loader = module, Loader(module, image, self.shift(SHARED))
         self.written: set[int | None] | None = None  # by runs: the arguments
         self.changed: dict[object, tuple[tuple[Function, ...], Machine]] = {}  # see edited_code.py
+        self.kept: tuple[Launch, Loaded] | None = None
 
     def with_code(self, insns: NDArray[np.void], blocks: NDArray[np.void]) -> Machine:
         """The same kernel with other instructions and basic blocks, as many as it has."""
@@ -200,6 +210,7 @@ class Machine:
         Raises MachineFault when memory runs out, and PtxError when the code cannot be launched.
         """
         image, begun = self.image, time.thread_time()
+        memory = memory or self._kept(launch)
         asked = limits.schedule or limits.trace or limits.stop_at_error or limits.lane_order
         needed = image.may_wait or image.exact or image.sync & HAS_NONCOHERENT
         calls, pauses = image.runtime - {"__assertfail"}, limits.pause is not None
@@ -217,8 +228,7 @@ class Machine:
         self, launch: Launch, limits: Limits, count: bool, memory: Loaded | None
     ) -> Raw | None:
         """Run a launch by proof; None where that is not possible, or nothing is proven."""
-        proof = self.proof_of(launch, limits, count)
-        if proof is None:
+        if (proof := self.proof_of(launch, limits, count)) is None:
             return None
         less = replace(limits, steps=min(limits.steps, PROVEN_STEPS), seconds=limits.seconds / 2)
         return self._attempt(launch, less, count, memory, ordered=False, proof=proof)
@@ -265,11 +275,11 @@ class Machine:
         n.global_shift, n.ordered, n.leaps = shift, ordered, leaps
         n.insn, n.block = self.arrays.insns.ctypes.data, self.arrays.blocks.ctypes.data
         if proof is not None:
-            _set_proof(n, proof)
+            set_proof(n, proof, REPRESENTATIVES)
         n.chosen = chosen.ctypes.data if chosen.size else None
         given = (limits.stale, ops), (limits.limited, ops), (limits.lone, len(self.arrays.blocks))
-        marks = [_marks(*one) for one in given]
-        n.stale, n.limited, n.lone = (m.ctypes.data if m.size else None for m in marks)
+        bits = [marks(*one) for one in given]
+        n.stale, n.limited, n.lone = (m.ctypes.data if m.size else None for m in bits)
         status = self.core.run(n)
         written = {b.argument for b, row in zip(buffers, table, strict=False) if row["written"]}
         self.written = written.union(self.written or ())
@@ -299,6 +309,14 @@ class Machine:
             results.work if n.work else None,
             n.observed,
         )
+
+    def _kept(self, launch: Launch) -> Loaded | None:
+        """The prepared memory of a small launch, of which a search makes many runs."""
+        if sum(x.nbytes for x in launch.args if isinstance(x, Array)) > MOST_KEPT:
+            return None
+        if self.kept is None or self.kept[0] is not launch:
+            self.kept = launch, self.loader.load(launch)
+        return self.kept[1]
 
     def _is_input(self, launch: Launch, b: Buffer) -> bool:
         """Whether a run is presumed to leave an array as it is; one that does not is void.
@@ -340,13 +358,6 @@ class Machine:
         )
 
 
-def _marks(which: Collection[int], count: int) -> NDArray[np.uint8]:
-    """A byte for each number below a count, 1 for some; empty where these are none."""
-    marks = np.zeros(count if which else 0, np.uint8)
-    marks[list(which)] = 1
-    return marks
-
-
 def _set_terms(n: c.CLaunch, launch: Launch, limits: Limits) -> None:
     """Set the extents of a launch, and what it may take."""
     n.grid[:], n.dim[:] = launch.grid, launch.block
@@ -375,14 +386,6 @@ def _set_memory(n: c.CLaunch, loaded: Loaded, table: NDArray[np.void]) -> None:
     n.shared_init = loaded.shared.ctypes.data
 
 
-def _set_proof(n: c.CLaunch, proof: ProofArrays) -> None:
-    """Set the code of a launch by proof; the caller keeps it alive."""
-    n.insn, n.block = proof.insns.ctypes.data, proof.blocks.ctypes.data
-    n.reduced_insn = proof.reduced_insns.ctypes.data
-    n.reduced_block = proof.reduced_blocks.ctypes.data
-    n.assumed, n.representatives = proof.assumed.ctypes.data, REPRESENTATIVES
-
-
 def _set_results(n: c.CLaunch, results: Results, *, measures: bool) -> None:
     """Set where the results are written; the caller keeps them alive."""
     n.reports, n.printed = results.reports.ctypes.data, results.printed.ctypes.data
@@ -393,7 +396,5 @@ def _set_results(n: c.CLaunch, results: Results, *, measures: bool) -> None:
 
 
 def _text(printed: NDArray[np.uint8], size: int) -> str:
-    text = printed[: min(size, PRINTED)].tobytes().decode(errors="replace")
-    if size <= PRINTED:
-        return text
-    return f"{text}\n[printf: only the first {PRINTED >> 10} KiB are kept]\n"
+    note = f"\n[printf: only the first {PRINTED >> 10} KiB are kept]\n" if size > PRINTED else ""
+    return printed[: min(size, PRINTED)].tobytes().decode(errors="replace") + note
