@@ -347,3 +347,23 @@ extern "C" __global__ void ballot_guard(const int *x, int n, int *y) {
   unsigned m = __ballot_sync(~0u, v & 1);  // <- uninitialized-read
   if (t == 0) *y = __popc(m);
 }
+
+// A member of what a function returns, which is in no variable.
+
+struct Returned { float x, y; };
+__device__ Returned half_set(float a) { Returned p; p.x = a; return p; }
+// kernel member_of_a_result grid 1 block 32
+// inout out float32 = np.zeros(32) -> _
+// finds uninitialized-read error member `y` of what `half_set` returns is used before it has a value
+// hints Give it a value on every path through `half_set`.
+extern "C" __global__ void member_of_a_result(float *out)
+{
+  out[threadIdx.x] = half_set(threadIdx.x).y;  // <- uninitialized-read
+}
+
+// kernel other_member_of_a_result grid 1 block 32
+// out out float32 = np.arange(32)
+extern "C" __global__ void other_member_of_a_result(float *out)
+{
+  out[threadIdx.x] = half_set(threadIdx.x).x;
+}

@@ -217,8 +217,10 @@ class Explainer:
             names = tuple(p.name for p in self.parameters)
             return object_target(self.launch, names, int(r["buffer"]), int(r["extra"]))
         if int(r["kind"]) == c.UNDEFINED:
-            stored = self._stored(int(r["extra"]) - 1, offset) if int(r["extra"]) else None
-            return stored or self._register(int(r["pc"]), int(r["buffer"]))
+            number, line = int(r["extra"]) - 1, self._line(int(r["pc"]))
+            stored = self._stored(number, offset) if number >= 0 else None
+            returned = self.code.returned_member(line) if number >= 0 else None
+            return stored or returned or self._register(int(r["pc"]), int(r["buffer"]))
         if offset >= 1 << 63:
             offset -= 1 << 64
         if space == SHARED:

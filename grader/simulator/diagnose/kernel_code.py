@@ -176,6 +176,19 @@ class KernelCode:
         """The branches of the source that only some threads enter."""
         return Branches(self.variables.tree)
 
+    def returned_member(self, line: int) -> Target | None:
+        """The member of a temporary object, where a line reads one of what a function returns."""
+        tree = self.variables.tree
+        fields = [x for x in tree.walk("field_expression") if x.line == line]
+        calls = [(x, x.part("argument")) for x in fields]
+        found = [
+            (of.field("function").text, x.field("field").text)
+            for x, of in calls
+            if of is not None and of.kind == "call_expression"
+        ]
+        known = len(found) == 1 and self.defines(found[0][0])
+        return Target("member", *found[0], "", 0, 0) if known else None
+
     def defines(self, name: str) -> bool:
         """Whether the source defines a function of this name."""
         from grader.compile.functions import function_line

@@ -194,6 +194,9 @@ def undefined_finding(r: Report) -> Finding:
     if t.element.startswith(PADDING):
         why = f"the {PADDING}`{t.element.removeprefix(PADDING)}` is used, and has no value"
         hint = f"Use the members, not the bytes between them, or fill `{t.name}` with memset first."
+    if t.space == "member":
+        why = f"member `{t.element}` of what `{t.name}` returns is used before it has a value"
+        hint = f"Give it a value on every path through `{t.name}`."
     if t.space == "result":
         why, hint = _undefined_result(t.element, own=bool(t.extent))
     return _unset_finding(r, why, "local", hint)
