@@ -471,3 +471,162 @@ extern "C" __global__ void confirmed_by_any_lane(volatile unsigned *seq, volatil
         out[t] = v < 0 || v > 4;
     }
 }
+
+// kernel looks_compared_by_bits grid 2 block 32
+// inout seq uint32 = np.zeros(1,np.uint32) -> np.array([8])
+// inout data int32 = np.zeros(2) -> np.full(2,4)
+// out out int32 = np.zeros(1)
+extern "C" __global__ void looks_compared_by_bits(volatile unsigned *seq, volatile int *data, int *out) {
+    if (threadIdx.x) return;
+    if (blockIdx.x == 0) {
+        for (int v = 1; v <= 4; v++) {
+            unsigned s = *seq;
+            *seq = s + 1;
+            __threadfence();
+            data[0] = v;
+            data[1] = v;
+            __threadfence();
+            *seq = s + 2;
+        }
+    } else {
+        unsigned s1, s2;
+        int a, b;
+        do {
+            s1 = *seq;
+            __threadfence();
+            a = data[0], b = data[1];
+            __threadfence();
+            s2 = *seq;
+        } while ((s1 ^ s2) | (s1 & 1));
+        *out = a - b;
+    }
+}
+
+// kernel looks_compared_by_bits_but_odd grid 2 block 32
+// inout seq uint32 = np.zeros(1,np.uint32) -> np.array([8])
+// inout data int32 = np.zeros(2) -> np.full(2,4)
+// out out int32 = np.zeros(1)
+extern "C" __global__ void looks_compared_by_bits_but_odd(volatile unsigned *seq, volatile int *data, int *out) {
+    if (threadIdx.x) return;
+    if (blockIdx.x == 0) {
+        for (int v = 1; v <= 4; v++) {
+            unsigned s = *seq;
+            *seq = s + 1;
+            __threadfence();
+            data[0] = v;
+            data[1] = v;
+            __threadfence();
+            *seq = s + 2;
+        }
+    } else {
+        unsigned s1, s2;
+        int a, b;
+        do {
+            s1 = *seq;
+            __threadfence();
+            a = data[0], b = data[1];  // <- race
+            __threadfence();
+            s2 = *seq;
+        } while (s1 ^ s2);
+        *out = a - b;
+    }
+}
+
+// kernel greatest_that_is_confirmed grid 2 block 32
+// inout seq uint32 = np.zeros(1,np.uint32) -> np.array([8])
+// inout data float32 = np.zeros(2) -> np.full(2,4)
+// out out float32 = np.zeros(1)
+extern "C" __global__ void greatest_that_is_confirmed(volatile unsigned *seq, volatile float *data, float *out) {
+    if (threadIdx.x) return;
+    if (blockIdx.x == 0) {
+        for (int v = 1; v <= 4; v++) {
+            unsigned s = *seq;
+            *seq = s + 1;
+            __threadfence();
+            data[0] = v;
+            data[1] = v;
+            __threadfence();
+            *seq = s + 2;
+        }
+    } else {
+        float most = 0;
+        for (int k = 0; k < 3; k++) {
+            unsigned s1 = *seq;
+            __threadfence();
+            float a = data[0], b = data[1];
+            __threadfence();
+            bool same = s1 == *seq && !(s1 & 1);
+            most = fmaxf(most, same ? fabsf(a - b) : 0.f);
+        }
+        *out = most;
+    }
+}
+
+// kernel greatest_without_fence grid 2 block 32
+// inout seq uint32 = np.zeros(1,np.uint32) -> np.array([8])
+// inout data float32 = np.zeros(2) -> np.full(2,4)
+// out out float32 = np.zeros(1)
+extern "C" __global__ void greatest_without_fence(volatile unsigned *seq, volatile float *data, float *out) {
+    if (threadIdx.x) return;
+    if (blockIdx.x == 0) {
+        for (int v = 1; v <= 4; v++) {
+            unsigned s = *seq;
+            *seq = s + 1;
+            __threadfence();
+            data[0] = v;
+            data[1] = v;
+            __threadfence();
+            *seq = s + 2;
+        }
+    } else {
+        float most = 0;
+        for (int k = 0; k < 3; k++) {
+            unsigned s1 = *seq;
+            __threadfence();
+            float a = data[0], b = data[1];  // <- race
+            bool same = s1 == *seq && !(s1 & 1);
+            most = fmaxf(most, same ? fabsf(a - b) : 0.f);
+        }
+        *out = most;
+    }
+}
+
+// kernel read_in_one_line grid 2 block 32
+// inout cell uint32 = np.zeros(3,np.uint32) -> np.array([8,4,4])
+// out out int32 = np.zeros(1)
+struct Cell_read_in_one_line {
+    volatile unsigned seq;
+    volatile int x, y;
+    __device__ void write(int v) { seq++; __threadfence(); x = v; y = v; __threadfence(); seq++; }
+    __device__ bool read(int &a, int &b) const { unsigned s = seq; if (s & 1) return false; __threadfence(); a = x; b = y; __threadfence(); return seq == s; }
+};
+extern "C" __global__ void read_in_one_line(Cell_read_in_one_line *cell, int *out) {
+    if (threadIdx.x) return;
+    if (blockIdx.x == 0) {
+        for (int v = 1; v <= 4; v++) cell->write(v);
+    } else {
+        int a, b;
+        while (!cell->read(a, b)) {}
+        *out = a - b;
+    }
+}
+
+// kernel read_in_one_line_without_fence grid 2 block 32
+// inout cell uint32 = np.zeros(3,np.uint32) -> np.array([8,4,4])
+// out out int32 = np.zeros(1)
+struct Cell_read_in_one_line_without_fence {
+    volatile unsigned seq;
+    volatile int x, y;
+    __device__ void write(int v) { seq++; __threadfence(); x = v; y = v; __threadfence(); seq++; }
+    __device__ bool read(int &a, int &b) const { unsigned s = seq; if (s & 1) return false; __threadfence(); a = x; b = y; return seq == s; }  // <- race
+};
+extern "C" __global__ void read_in_one_line_without_fence(Cell_read_in_one_line_without_fence *cell, int *out) {
+    if (threadIdx.x) return;
+    if (blockIdx.x == 0) {
+        for (int v = 1; v <= 4; v++) cell->write(v);
+    } else {
+        int a, b;
+        while (!cell->read(a, b)) {}
+        *out = a - b;
+    }
+}

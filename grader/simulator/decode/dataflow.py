@@ -61,6 +61,7 @@ def _sources(op: str, *operands: str) -> tuple[str, ...]:
     return tuple(name for operand in read for name in _names(operand))
 
 
+_MOST_TERMS = 8
 _OPERANDS: Mapping[str, int] = {"ld": 2, "st": 2, "red": 2, "atom": 3}
 
 
@@ -101,6 +102,22 @@ def truth_of(i: Instruction, known: Mapping[str, int]) -> int | None:
     return None
 
 
+def compared_pairs(i: Instruction, makers: Mapping[str, Instruction]) -> list[tuple[str, str]]:
+    """What a comparison compares: `(a ^ b | c) != 0` does so with `a` and `b`, and `c` and 0."""
+    if not i.op.startswith("setp.") or len(i.operands) < 3:
+        return []
+    if i.operands[2] != "0" or not i.op.startswith(("setp.eq.", "setp.ne.")):
+        return [(i.operands[1], i.operands[2])]
+    work, pairs = [i.operands[1]], list[tuple[str, str]]()
+    while work and len(pairs) < _MOST_TERMS:
+        name = work.pop()
+        op, *terms = (made.op, *made.operands[1:3]) if (made := makers.get(name)) else ("",)
+        work += terms if op.startswith("or.b") else []
+        if not op.startswith("or.b"):
+            pairs.append((terms[0], terms[1]) if op.startswith("xor.b") else (name, "0"))
+    return pairs
+
+
 def leaves_out(i: Instruction, name: str, known: Mapping[str, int]) -> bool:
     """Whether an instruction's result has nothing of an operand, where truth values are known."""
     if truth_of(i, known) is not None:
@@ -126,13 +143,13 @@ def uses_of(
         users: the instructions that read each register, or have it as their guard.
         names: the registers.
         frame: the registers with addresses in the stack frame, and what is loaded from there.
-        facts: the truth values that registers have at each instruction: `leaves_out`.
+        facts: by the instructions that may run, the truth values of registers: `leaves_out`.
     """
     made, stores, others = set(names), set[int](), set[int]()
     work = [*made]
     while work:
         name = work.pop()
-        for at in users.get(name, ()):
+        for at in (k for k in users.get(name, ()) if k in facts):
             i = f.body[at]
             head, where = access_head(i), address_or_none("".join(i.operands[:1]))[0]
             kept = head == "st" and where in frame[0] - {name}

@@ -278,6 +278,11 @@ def op_nop(op: str, operands: list[str], o: Operands, known: Known) -> list[Insn
     return [Insn("nop")]
 
 
+def is_fence(op: str) -> bool:
+    """Whether an instruction is a fence, or a barrier of the block."""
+    return op.startswith(("membar", "fence")) or (op.startswith("bar") and "warp" not in op)
+
+
 def has_fences(f: Function, functions: Mapping[str, Function]) -> bool:
     """Whether a function, or one that it calls, has a fence."""
     called = (functions.get(x) for i in f.body if i.op.startswith("call") for x in i.operands)

@@ -231,10 +231,11 @@ class _Decoder:
             self.refuse(with_feature(str(refusal)), f, i, pc, raw[-1])
             return
         except INVALID as error:
-            if not (register := refused_register(i.operands)):
+            wide = with_feature(i.op) if i.op.endswith(".b128") else ""
+            if not (refused := wide or refused_register(i.operands)):
                 what = f"{i.op}: {error or 'invalid operands'}"
                 raise PtxError(what, i.location.line) from error
-            self.refuse(register, f, i, pc, raw[-1])
+            self.refuse(refused, f, i, pc, raw[-1])
             return
         end.pc = pc
         if end.kind == WARPSYNC or (end.kind == BARRIER and end.flag & (COUNTED | ARRIVE)):

@@ -15,15 +15,18 @@ from functools import cached_property
 from itertools import islice
 
 from grader import regex
-from grader.simulator.decode.dataflow import access_head, sources, targets, truth_of, uses_of
-from grader.simulator.decode.memory import observes
+from grader.simulator.decode.dataflow import (
+    access_head,
+    compared_pairs,
+    sources,
+    targets,
+    truth_of,
+    uses_of,
+)
+from grader.simulator.decode.memory import is_fence, observes
 from grader.simulator.decode.operands import address_or_none
 from grader.simulator.decode.stack import frame_registers, stack_slot, users_of
-from grader.simulator.decode.sync import (
-    callee_of,
-    moved_by,
-    swap_of,
-)
+from grader.simulator.decode.sync import callee_of, moved_by, swap_of
 from grader.simulator.ptx.flow import predecessors_of, reached, successors_of
 from grader.simulator.ptx.model import STRONG_READS, TYPE_BYTES, Function, Instruction
 
@@ -238,7 +241,7 @@ class _Looks:
     @cached_property
     def fences(self) -> set[int]:
         """The fences and barriers, and calls of functions with one."""
-        return {at for at, i in enumerate(self.f.body) if self.has(i, _is_fence)}
+        return {at for at, i in enumerate(self.f.body) if self.has(i, is_fence)}
 
     @cached_property
     def compared(self) -> dict[int, set[int]]:
@@ -249,14 +252,13 @@ class _Looks:
         if not self.fences:
             return {}
         out, tested = dict[int, set[int]](), set[int]()
+        makers = {x: i for i in self.f.body for x in targets(i)}
         for k, i in enumerate(self.f.body):
-            if not i.op.startswith("setp.") or len(i.operands) < 3:
-                continue
-            a, b = map(self.looks_behind, i.operands[1:3])
-            if i.op.startswith(("setp.eq.", "setp.ne.")) and a and b and a != b:
-                out[k] = a | b
-            elif not (a and b):
-                tested |= a | b
+            for a, b in (map(self.looks_behind, pair) for pair in compared_pairs(i, makers)):
+                if i.op.startswith(("setp.eq.", "setp.ne.")) and a and b and a != b:
+                    out[k] = a | b
+                elif not (a and b):
+                    tested |= a | b
         return {k: pair for k, pair in out.items() if pair & tested}
 
     @cached_property
@@ -393,7 +395,3 @@ class _Looks:
             return successors_of(self.f, k)
         jumps = bool(known[i.guard[0]]) != i.guard[1]
         return [self.f.labels.get(i.operands[0], k + 1) if jumps else k + 1]
-
-
-def _is_fence(op: str) -> bool:
-    return op.startswith(("membar", "fence")) or (op.startswith("bar") and "warp" not in op)

@@ -88,7 +88,8 @@ def memory_roles(f: Function, functions: Mapping[str, Function]) -> dict[int, in
     volatile = [at for at in accesses.loads if "volatile" in f.body[at].op]
     data = [at for at in volatile if roles.get(at, 0) & (DATA_READ | WAITING) == DATA_READ]
     confirmed = confirmed_reads(f, functions, data)
-    for at in compared_looks(f, data, accesses.all_copies, lambda at: accesses.made_of(at)[1]):
+    looks = compared_looks(f, volatile, accesses.all_copies, lambda at: accesses.made_of(at)[1])
+    for at in looks.intersection(data):
         roles[at] &= ~DATA_READ
     others = {name: without_narrow_fences(g) for name, g in functions.items()} if confirmed else {}
     wide = confirmed_reads(others.get(f.name, f), others, confirmed)
@@ -118,6 +119,7 @@ def data_reads(f: Function, functions: Mapping[str, Function]) -> set[int]:
         if any(tests[k] > 1 or (f.body[k].op[:3] == "st." and at not in waits) for k in own)
     }
     kept -= confirmed_reads(f, functions, kept)
+    kept -= compared_looks(f, read, accesses.all_copies, users.__getitem__)
     return kept | {at for at in read if roles.get(at, 0) & (DATA_READ | WAITING) == DATA_READ}
 
 
