@@ -277,3 +277,18 @@ extern "C" __global__ void ptx_mbarrier(const int *x, int *y) {
   asm volatile("{ .reg .pred p; W: mbarrier.try_wait.parity.shared.b64 p, [%0], 0; @!p bra W; }" :: "r"(b) : "memory");
   y[t] = s[63 - t]; y[t + 32] = s[31 - t];
 }
+
+// kernel barrier_used_before_its_init grid 1 block 64
+// in x int32 = np.arange(64)
+// inout y int32 = np.zeros(64) -> _
+// hints Threads update `b` before another thread has set it. Put __syncthreads() between line I< and
+extern "C" __global__ void barrier_used_before_its_init(const int *x, int *y)
+{
+  __shared__ int s[64];
+  __shared__ cuda::barrier<cuda::thread_scope_block> b;
+  int t = threadIdx.x;
+  if (t == 0) init(&b, 64);  // <I
+  s[t] = x[t];
+  b.arrive_and_wait();  // <- race
+  y[t] = s[63 - t];
+}

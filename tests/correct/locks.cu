@@ -535,3 +535,18 @@ extern "C" __global__ void one_bit_unfenced(volatile int *want, volatile int *co
 // inout want int32 = np.zeros(2) -> _
 // inout count int32 = [0] -> [2]
 extern "C" __global__ void one_bit_fenced(volatile int *want, volatile int *count) { one_bit<true>(want, count); }
+
+// One thread takes the lock for its block, and all threads of the block then update at once.
+
+// kernel block_updates_behind_one_lock grid 2 block 32
+// inout lock int32 = np.zeros(1) -> _
+// inout sum int32 = np.zeros(1) -> _
+// hints Line S< reads `sum`, computes and writes it back: two steps
+extern "C" __global__ void block_updates_behind_one_lock(int *lock, int *sum)
+{
+  if (threadIdx.x == 0) while (atomicCAS(lock, 0, 1) != 0) { }
+  __syncthreads();
+  *sum += 1;  // <S <- race
+  __syncthreads();
+  if (threadIdx.x == 0) atomicExch(lock, 0);
+}

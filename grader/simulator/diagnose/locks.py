@@ -59,11 +59,12 @@ class Locks:
     def __init__(self, flow: Flow, lines: Sequence[str], tree: Tree) -> None:
         self.flow, self.image, self.lines, self.tree = flow, flow.image, lines, tree
 
-    def hint(self, r: Report) -> str:
+    def hint(self, r: Report, *, shared: bool = False) -> str:
         """The fix of a race of two accesses behind a lock; empty where they have none.
 
         Args:
             r: the report of the race, with a plain write.
+            shared: whether threads of one block are behind the lock at once.
         """
         own = [lock for lock in self._taken() if lock.line <= min(r.line, r.line2)]
         for lock in own:
@@ -84,7 +85,7 @@ class Locks:
                     "is executed all the same. Execute it, and free the lock, only where the lock "
                     "was taken."
                 )
-        if not (r.has(ACROSS_BLOCKS) and any(lock.repeats for lock in own)):
+        if shared or not (r.has(ACROSS_BLOCKS) and any(lock.repeats for lock in own)):
             return ""
         line = next(lock.line for lock in own if lock.repeats)
         if not any(op.startswith(("membar", "fence")) for op in self.image.ops):

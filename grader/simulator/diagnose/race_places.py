@@ -307,7 +307,9 @@ class RacePlaces:
         """The report with the access that the program orders first as partner, and the hazard."""
         r = self._widened(r)
         if r.has(STORE) and r.has(OTHER_STORE):
-            return r, "WAW"
+            used = r.pc < len(ops := self.code.image.ops) and ops[r.pc].startswith("mbarrier.")
+            used = used and not ops[r.pc].startswith("mbarrier.in")  # init, inval
+            return replace(r, flags=r.flags | ATOMIC * used), "WAW"
         write, read = (r.pc, r.pc2) if r.has(STORE) else (r.pc2, r.pc)
         # the defaults for an asynchronous copy that is not waited for
         hazard = "RAW" if not r.has(STORE) or r.has(OTHER_STORE) else "WAR"

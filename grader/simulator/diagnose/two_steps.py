@@ -87,7 +87,7 @@ class TwoSteps:
         across, stores = r.has(ACROSS_BLOCKS), [pc for pc, is_store in _plain(r) if is_store]
         if r.has(STALE_CACHE | MIXED_SIZE | UNWAITED | BLOCK_SCOPE):
             return ""
-        if stores and not _is_atomic(r) and (known := self._locked(r)):
+        if stores and not _is_atomic(r) and (known := self._locked(r, reports)):
             return known
         if (lines := self._exchange(r, reports, order)) and not _is_atomic(r):
             return exchange_hint(lines, name)
@@ -335,7 +335,7 @@ class TwoSteps:
             return None
         return lines if self._is_used(values, self.image.owner[read]) else None
 
-    def _locked(self, r: Report) -> str:
+    def _locked(self, r: Report, reports: Sequence[Report]) -> str:
         """The fix of a race of accesses of which a lock is meant to order one at least."""
         lines = self._check(r)
         if lines and (lock := self.locks.between(*lines)):
@@ -344,7 +344,8 @@ class TwoSteps:
                 f"{lines[1]} writes it where that value allows it: another thread may write it in "
                 f"between. Take the lock before line {lines[0]}."
             )
-        return self.locks.hint(r)
+        near = {x.pc for x in reports if x.pc == x.pc2 and not x.has(ACROSS_BLOCKS)} & {r.pc, r.pc2}
+        return self.locks.hint(r, shared=any(map(self._updates, near)))
 
     def _decides(self, load: int, then: int) -> bool:
         """Whether branches on what an instruction loads decide who executes another one."""
