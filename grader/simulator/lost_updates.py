@@ -23,10 +23,15 @@ from dataclasses import replace
 from itertools import islice, product
 
 from grader.launch import Array, Finding, Launch
+from grader.simulator.core.bindings import LOST_UPDATE
 from grader.simulator.core.run import Machine, Raw
 from grader.simulator.decode.blocks import successors
+from grader.simulator.decode.dataflow import access_head, sources
 from grader.simulator.decode.module import Image
+from grader.simulator.decode.operands import address_or_none
+from grader.simulator.decode.sync import Values
 from grader.simulator.diagnose.branching import block_of
+from grader.simulator.edited_code import function_of
 from grader.simulator.late import moved
 from grader.simulator.order_runs import LANE_ORDERS, How, OneRun, OrderRuns
 from grader.simulator.pauses import (
@@ -42,7 +47,13 @@ from grader.simulator.pauses import (
     writes_after_reads,
 )
 from grader.simulator.ptx.flow import reached
-from grader.simulator.schedules import ABREAST, BY_ACCESS, lasting_difference, same_outputs
+from grader.simulator.schedules import (
+    ABREAST,
+    BY_ACCESS,
+    lasting_difference,
+    same_outputs,
+    with_steady_outputs,
+)
 
 MOST_PAUSES = 8
 """The writes before which a thread pauses, so that it loses what all others write."""
@@ -98,6 +109,10 @@ def may_be_right(
     return runs.harmless
 
 
+def _is_read_back(launch: Launch) -> bool:
+    return any(isinstance(x, Array) and x.read_back for x in launch.args)
+
+
 class LossTrials:
     """Runs of a launch that show whether its lost updates have an effect.
 
@@ -112,7 +127,8 @@ class LossTrials:
         self, usual: Raw, machine: Machine, launch: Launch, run: Callable[[How], OneRun | None]
     ) -> None:
         self.usual, self.machine, self.launch, self.run = usual, machine, launch, run
-        self.image = machine.image
+        self.image, self.steady = machine.image, launch
+        self.values: dict[str, Values] = {}
 
     def have_no_effect(self, pause: Callable[[Traces, int], How]) -> bool:
         """Whether no output differs between runs that lose nothing and runs that lose updates.
@@ -120,11 +136,18 @@ class LossTrials:
         Args:
             pause: a run in which a thread pauses before an instruction.
         """
-        if not any(isinstance(x, Array) and x.read_back for x in self.launch.args):
+        if not _is_read_back(self.launch):
             return False
-        for how in ONE_BY_ONE:
-            raw = self.same(replace(how, traced=True))
-            if raw is None or raw.traced > MOST_TRACED or self.loses(raw):
+        apart = [self.right(replace(how, traced=True)) for how in ONE_BY_ONE]
+        whole = [raw for raw in apart if raw and raw.traced <= MOST_TRACED and not self.loses(raw)]
+        if len(whole) < len(apart):
+            return False
+        if not all(same_outputs(self.usual, raw, self.launch) for raw in whole):
+            self.steady = with_steady_outputs(self.launch, whole)
+            own = range(len(self.image.ops))
+            if not (_is_read_back(self.steady) and any(map(self.shortens, own))):
+                return False
+            if not all(same_outputs(self.usual, raw, self.steady) for raw in whole):
                 return False
         runs = [self.same(replace(how, traced=True)) for how in (How(), *IN_STEP)]
         traces = [strong_accesses(raw, self.image) for raw in runs if raw is not None]
@@ -149,12 +172,38 @@ class LossTrials:
             return []
         return [How(ABREAST, pause=pc, machine=code) for pc in (None, *writes)]
 
-    def same(self, how: How) -> Raw | None:
-        """A run with the usual outputs and no other error; None where that is not so."""
+    def right(self, how: How) -> Raw | None:
+        """A run that ends without another error; None where that is not so."""
         one = self.run(how)
         if one is None or not one.raw.ended or any(f.kind != "lost-update" for f in one.errors):
             return None
-        return one.raw if same_outputs(self.usual, one.raw, self.launch) else None
+        return one.raw
+
+    def same(self, how: How) -> Raw | None:
+        """Such a run, with the usual outputs.
+
+        A path that is shortened less than it could be may leave another forest, as orders do.
+        """
+        if (raw := self.right(how)) is None:
+            return None
+        lost = raw.reports["pc"][raw.reports["kind"] == LOST_UPDATE].tolist()
+        judged = self.steady if all(map(self.shortens, lost)) else self.launch
+        return raw if same_outputs(self.usual, raw, judged) else None
+
+    def shortens(self, write: int) -> bool:
+        """Whether an instruction of the kernel stores what a load gave, whose place a load chose.
+
+        So a path to a root is shortened: `p[x] = p[p[x]]`.
+        """
+        found = function_of(self.machine, write)
+        if found is None or access_head((body := found[0].body)[at := found[1]]) != "st":
+            return False
+        values = self.values.setdefault(found[0].name, Values(found[0]))
+        loads = _made_by(values, at, body[at].operands[1:], copies=True)
+        if not loads or -1 in loads:
+            return False
+        bases = [(k, address_or_none(body[k].operands[1])[0]) for k in loads]
+        return all(base and _made_by(values, k, [base], copies=False) - {-1} for k, base in bases)
 
     def loses(self, raw: Raw) -> bool:
         """Whether a thread writes a place that another one wrote since it read there."""
@@ -171,6 +220,38 @@ class LossTrials:
                 last[a.place] = a
                 known.update({key: a} if key in known else {})
         return False
+
+
+def _made_by(values: Values, user: int, names: Sequence[str], *, copies: bool) -> set[int]:
+    """The loads of shared or global memory that give what an instruction uses.
+
+    Args:
+        values: what a function's registers have.
+        user: the instruction.
+        names: the registers.
+        copies: whether only copies of what is loaded count; else -1 stands for all else.
+    """
+    work, known, found = (
+        [(user, str(name)) for name in names],
+        set[tuple[int, str]](),
+        set[int](),
+    )
+    while work:
+        at, name = work.pop()
+        makers = values.makers.get(name, [])
+        stops = {k for k in makers if values.f.body[k].guard is None}
+        for k in reached([at], stops, values.before).intersection(makers):
+            i = values.f.body[k]
+            head = access_head(i)
+            if head == "ld" and not {"param", "const"} & {*i.op.split(".")}:
+                found.add(k)
+            elif head in ("ld", "atom") or (copies and head != "mov"):
+                found.add(-1)
+            else:
+                new = {(k, x) for x in sources(i)} - known
+                known |= new
+                work += new
+    return found
 
 
 def lost_in_lock_step(

@@ -253,7 +253,8 @@ class OtherOrders(OrderRuns):
             paused = replace(pause, schedule=how.schedule, whole_turns=how.whole_turns)
             run = self.run(replace(paused, traced=True))
             found = interruption(run.raw, machine.image)
-            if run.errors and not (found and found.of_list):
+            errors = not may_be_right(self, run.errors, self.machine, self._pause)
+            if errors and not (found and found.of_list):
                 return found_in_order(run.raw, run.found)
             self.keep(run.raw)
             # A pause takes time, so that outputs may differ where clocks are read.
@@ -261,7 +262,7 @@ class OtherOrders(OrderRuns):
             if not (found and what):
                 continue
             apart = [found.read, *before_next_read(pc, traces, machine.image)]
-            if run.errors or (self.is_one_result() and not self.depends(how, apart)):
+            if errors or (self.is_one_result() and not self.depends(how, apart)):
                 return self._with_fix(run.raw, machine.image, found, what)
         return ()
 

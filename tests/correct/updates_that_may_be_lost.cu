@@ -131,3 +131,61 @@ extern "C" __global__ void how_many_shortened(int *root, int *steps) {
   __threadfence();
   if (me == 63) *steps = shortened.load(relaxed);
 }
+
+// A union-find that shortens its paths by halves: which forest it leaves depends on the order, its roots do not.
+enum Link { SWAPPED, SWAPPED_ONCE, STORED };
+template <typename T> using device_ref = cuda::atomic_ref<T, cuda::thread_scope_device>;
+__device__ int half_way(int *parent, int x) {
+    int above = device_ref<int>(parent[x]).load(cuda::memory_order_relaxed);
+    if (above == x) return x;
+    for (int next, last = x; above > (next = device_ref<int>(parent[above]).load(cuda::memory_order_relaxed));) {
+        device_ref<int>(parent[last]).store(next, cuda::memory_order_relaxed);
+        last = above;
+        above = next;
+    }
+    return above;
+}
+__noinline__ __device__ int half_way_apart(int *parent, int x) { return half_way(parent, x); }
+template <Link L, bool APART> __device__ void join_sets(const int *from, const int *to, int *parent, int *root, int *done) {
+    int a = from[blockIdx.x], b = to[blockIdx.x];
+    while (true) {
+        a = APART ? half_way_apart(parent, a) : half_way(parent, a), b = APART ? half_way_apart(parent, b) : half_way(parent, b);
+        if (a == b) break;
+        if (L == STORED) { device_ref<int>(parent[max(a, b)]).store(min(a, b), cuda::memory_order_relaxed); break; }
+        if (atomicCAS(&parent[max(a, b)], max(a, b), min(a, b)) == max(a, b) || L == SWAPPED_ONCE) break;
+    }
+    __threadfence();
+    if (atomicAdd(done, 1) != gridDim.x - 1) return;
+    __threadfence();
+    for (int i = 0; i < 6; i++) root[i] = half_way(parent, i);
+}
+// kernel halved_paths grid 5 block 1
+// in from int32 = [5,5,4,3,2]
+// in to int32 = [4,3,2,1,0]
+// inout parent int32 = np.arange(6) -> _
+// out root int32 = np.zeros(6)
+// inout done int32 = [0] -> _
+extern "C" __global__ void halved_paths(const int *from, const int *to, int *parent, int *root, int *done) { join_sets<SWAPPED, false>(from, to, parent, root, done); }
+// kernel halved_apart grid 5 block 1
+// in from int32 = [5,5,4,3,2]
+// in to int32 = [4,3,2,1,0]
+// inout parent int32 = np.arange(6) -> _
+// out root int32 = np.zeros(6)
+// inout done int32 = [0] -> _
+extern "C" __global__ void halved_apart(const int *from, const int *to, int *parent, int *root, int *done) { join_sets<SWAPPED, true>(from, to, parent, root, done); }
+// kernel halved_and_swapped_once grid 5 block 1
+// in from int32 = [5,5,4,3,2]
+// in to int32 = [4,3,2,1,0]
+// inout parent int32 = np.arange(6) -> _
+// out root int32 = np.zeros(6)
+// inout done int32 = [0] -> _
+// finds lost-update error updates of global `
+extern "C" __global__ void halved_and_swapped_once(const int *from, const int *to, int *parent, int *root, int *done) { join_sets<SWAPPED_ONCE, false>(from, to, parent, root, done); }
+// kernel halved_and_stored grid 5 block 1
+// in from int32 = [5,5,4,3,2]
+// in to int32 = [4,3,2,1,0]
+// inout parent int32 = np.arange(6) -> _
+// out root int32 = np.zeros(6)
+// inout done int32 = [0] -> _
+// finds lost-update error updates of global `
+extern "C" __global__ void halved_and_stored(const int *from, const int *to, int *parent, int *root, int *done) { join_sets<STORED, false>(from, to, parent, root, done); }
