@@ -293,7 +293,7 @@ class OrderRuns:
     @property
     def most_of_next(self) -> int:
         """The warp instructions of the next run: one that does not end leaves some for others."""
-        share = max(self.left // 3, self.steps + self.steps // 4)
+        share = max(self.left // 2, self.steps + self.steps // 4)
         return min(self.most, self.left, share)
 
     def affords(self, runs: int) -> bool:

@@ -124,7 +124,7 @@ class OtherOrders(OrderRuns):
         may_run = may_run and may_be_right(self, trace.errors, self.machine, self._pause)
         asked: Sequence[int] = chosen_orders(machines, self.usual.observed) if may_run else ()
         if schedules:
-            asked, self.left = range(1, schedules + 1), max(schedules, 3) * self.most
+            asked, self.left = range(1, schedules + 1), max(schedules, 2) * self.most
         loads = strong_loads(image) if may_run else frozenset[int]()
         findings, old = trace.findings, list[int]()
         self.timed = reads_clocks(image)

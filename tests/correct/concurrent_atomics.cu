@@ -398,3 +398,94 @@ extern "C" __global__ void seqlock_no_first_fence(unsigned *seq, int *d, int *ba
   }
 }
 }
+
+// kernel sums_up_a_tree grid 2 block 32
+// in x int32 = rng.integers(0, 99, 64)
+// inout v int32 = np.zeros(127) -> _
+// inout flag int32 = np.zeros(63) -> np.full(63, 2)
+// out root int32 = [x.sum()]
+extern "C" __global__ void sums_up_a_tree(const int *x, int *v, int *flag, int *root) {
+  int n = 63 + blockIdx.x * 32 + threadIdx.x;
+  v[n] = x[n - 63];
+  while (n) {
+    int up = (n - 1) / 2;
+    cuda::atomic_ref<int, cuda::thread_scope_device> arrived(flag[up]);
+    if (arrived.fetch_add(1, cuda::memory_order_acq_rel) == 0) return;
+    v[up] = v[2 * up + 1] + v[2 * up + 2];
+    n = up;
+  }
+  *root = v[0];
+}
+
+// kernel sums_up_a_tree_relaxed grid 2 block 32
+// in x int32 = rng.integers(0, 99, 64)
+// inout v int32 = np.zeros(127) -> _
+// inout flag int32 = np.zeros(63) -> np.full(63, 2)
+// out root int32 = [x.sum()]
+extern "C" __global__ void sums_up_a_tree_relaxed(const int *x, int *v, int *flag, int *root) {
+  int n = 63 + blockIdx.x * 32 + threadIdx.x;
+  v[n] = x[n - 63];
+  while (n) {
+    int up = (n - 1) / 2;
+    cuda::atomic_ref<int, cuda::thread_scope_device> arrived(flag[up]);
+    if (arrived.fetch_add(1, cuda::memory_order_relaxed) == 0) return;
+    v[up] = v[2 * up + 1] + v[2 * up + 2];  // <- race
+    n = up;
+  }
+  *root = v[0];
+}
+
+// kernel hazard_pointers grid 3 block 32
+// inout current int32 = [1] -> [2]
+// inout used int32 = np.zeros(3) -> _
+// inout object int32 = [0, 5, 5] -> _
+// out y int32 = [0, 5, 5]
+extern "C" __global__ void hazard_pointers(int *current, int *used, int *object, int *y) {
+  using A = cuda::atomic_ref<int, cuda::thread_scope_device>;
+  if (threadIdx.x) return;
+  if (blockIdx.x == 0) {
+    int old = A(*current).exchange(2, cuda::memory_order_acq_rel);
+    cuda::atomic_thread_fence(cuda::memory_order_seq_cst, cuda::thread_scope_device);
+    for (int b = 1; b < 3; b++)
+      while (A(used[b]).load(cuda::memory_order_acquire) == old) {
+      }
+    object[old] = -1;
+    y[0] = 0;
+  } else {
+    int p;
+    do {
+      p = A(*current).load(cuda::memory_order_relaxed);
+      A(used[blockIdx.x]).store(p, cuda::memory_order_relaxed);
+      cuda::atomic_thread_fence(cuda::memory_order_seq_cst, cuda::thread_scope_device);
+    } while (A(*current).load(cuda::memory_order_acquire) != p);
+    y[blockIdx.x] = object[p];
+    A(used[blockIdx.x]).store(0, cuda::memory_order_release);
+  }
+}
+
+// kernel hazard_pointers_unfenced grid 3 block 32
+// inout current int32 = [1] -> [2]
+// inout used int32 = np.zeros(3) -> _
+// inout object int32 = [0, 5, 5] -> _
+// out y int32 = [0, 5, 5]
+extern "C" __global__ void hazard_pointers_unfenced(int *current, int *used, int *object, int *y) {
+  using A = cuda::atomic_ref<int, cuda::thread_scope_device>;
+  if (threadIdx.x) return;
+  if (blockIdx.x == 0) {
+    int old = A(*current).exchange(2, cuda::memory_order_acq_rel);
+    cuda::atomic_thread_fence(cuda::memory_order_seq_cst, cuda::thread_scope_device);
+    for (int b = 1; b < 3; b++)
+      while (A(used[b]).load(cuda::memory_order_acquire) == old) {
+      }
+    object[old] = -1;
+    y[0] = 0;
+  } else {
+    int p;
+    do {
+      p = A(*current).load(cuda::memory_order_relaxed);
+      A(used[blockIdx.x]).store(p, cuda::memory_order_relaxed);  // <- race
+    } while (A(*current).load(cuda::memory_order_acquire) != p);
+    y[blockIdx.x] = object[p];
+    A(used[blockIdx.x]).store(0, cuda::memory_order_release);
+  }
+}
