@@ -256,6 +256,13 @@ def with_retries(function: Function, at: int) -> Function:
     return replace(new, labels=new.labels | {label: at})
 
 
+def with_other_parity(function: Function, at: int, operand: int) -> Function:
+    """A function in which an instruction gets an operand with its lowest bit changed."""
+    value = function.body[at].operands[operand]
+    new = Instruction("xor.b32", [value, value, "1"], None, Location())
+    return _with(_with(function, at + 1, new), at, new)
+
+
 def with_commit(function: Function, at: int) -> Function:
     """A function that commits asynchronous copies before an instruction."""
     return _with(function, at, Instruction("cp.async.commit_group", [], None, Location()))

@@ -34,10 +34,12 @@ from grader.simulator.edited_code import (
     most_trials,
     with_commit,
     with_ops,
+    with_other_parity,
     with_retries,
 )
 from grader.simulator.order_runs import LOOKS_IN_A_PAUSE, MOST_PAUSES, How, OrderRuns
-from grader.simulator.ptx.model import Function
+from grader.simulator.ptx.call_copies import original_name
+from grader.simulator.ptx.model import Function, Instruction, root_lines
 from grader.simulator.schedules import BY_ACCESS, GIVE_UP
 
 if TYPE_CHECKING:
@@ -59,6 +61,7 @@ _WAIT_NAME = regex(r"wait|try|test|parity", re.IGNORECASE)
 _ASM_WAIT = regex(r"\bmbarrier\.(?:try|test)_wait\.parity\b[^;\]]*\](?:\s*,\s*(\d)\s*[;,])?")
 _PARITY = regex(r"[01][uU]?|true|false")
 _WHERE = ("at", "bytes", "block", "thread", "phase", "space", "buffer")
+_REGISTER = regex(r"%r\d+")
 _WORD, _NOBODY = 4, 1 << 62
 _HARMLESS = {c.OLD_VALUE, c.EARLY_EXIT}
 
@@ -233,6 +236,33 @@ class WaitTrials:
                 "producer_commit(), cp.async.commit_group). A run with that has no finding.",
             )
 
+        for function, at, operand in [*self._parities()][:most]:
+            line = [*root_lines(i.location for i in function.body)][at]
+            yield (
+                partial(changed_machine, self.machine, with_other_parity(function, at, operand)),
+                f"Line {line} waits for the parity of another phase than the one that it needs. "
+                "Exchange parity 0 and 1 in this wait. A run with that has no finding.",
+            )
+
+    def _parities(self) -> Iterator[tuple[Function, int, int]]:
+        """The kernel's waits for a parity in a register, or what it passes to functions that wait.
+
+        Each with the index of the instruction and of the operand.
+        """
+        functions = self.machine.module.functions
+        name = original_name(self.machine.image.functions[0].name)
+        own = functions.get(name)
+        waits = {k for k, f in functions.items() if any(map(_takes_parity, f.body))}
+        for at, i in enumerate(own.body if own and waits else ()):
+            operand = 2 if _takes_parity(i) else -1
+            if i.op.startswith("st.param.b32") and own is not None:
+                calls = (x for x in own.body[at + 1 : at + 2] if x.op.startswith("call"))
+                known = any(waits & {*call.operands} for call in calls)
+            else:
+                known = operand == 2
+            if own is not None and known and _REGISTER.fullmatch(i.operands[operand]):
+                yield own, at, operand
+
     def _is_below_zero(self, r: Any) -> bool:
         """Whether a report is that of a wait for a cuda::latch with a negative count."""
         instructions, pc = self.machine.image.instructions, int(r["pc"])
@@ -279,6 +309,10 @@ class WaitTrials:
             parity = (found and found[1]) or inputs[-1].text if found else ""
             if _PARITY.fullmatch(parity) and (loop := _rounds_of(wait, inputs[0])):
                 yield _constant_parity(wait, loop, parity)
+
+
+def _takes_parity(i: Instruction) -> bool:
+    return i.op.startswith(_WAITS) and ".parity" in i.op and len(i.operands) > 2
 
 
 def _lacks_commit(r: Any) -> bool:

@@ -292,3 +292,69 @@ extern "C" __global__ void barrier_used_before_its_init(const int *x, int *y)
   b.arrive_and_wait();  // <- race
   y[t] = s[63 - t];
 }
+
+// A ring of two buffers: the producer waits for a buffer to be free, first with the wrong parity.
+
+// kernel ring_waits_for_another_phase grid 1 block 64
+// in x int32 = np.arange(256)
+// inout y int32 = np.zeros(256) -> _
+// finds timeout error deadlock
+// hints Line W< waits for the parity of another phase than the one that it needs. Exchange parity 0
+__device__ unsigned shared_of(const void *p) { return (unsigned)__cvta_generic_to_shared(p); }
+__device__ void make(unsigned long long *b, int n)
+{
+  asm volatile("mbarrier.init.shared.b64 [%0], %1;" :: "r"(shared_of(b)), "r"(n) : "memory");
+}
+__device__ void come(unsigned long long *b)
+{
+  asm volatile("{ .reg .b64 t; mbarrier.arrive.shared.b64 t, [%0]; }" :: "r"(shared_of(b)) : "memory");
+}
+__device__ void await(unsigned long long *b, int p)
+{
+  asm volatile("{ .reg .pred q; L: mbarrier.try_wait.parity.shared.b64 q, [%0], %1; @!q bra L; }"
+               :: "r"(shared_of(b)), "r"(p) : "memory");  // <- timeout
+}
+extern "C" __global__ void ring_waits_for_another_phase(const int *x, int *y)
+{
+  __shared__ int s[2][32];
+  __shared__ unsigned long long full[2], empty[2];
+  int t = threadIdx.x;
+  if (t == 0) for (int k = 0; k < 2; k++) { make(&full[k], 32); make(&empty[k], 32); }
+  __syncthreads();
+  for (int k = 0; k < 8; k++) {
+    int own = k % 2, round = k / 2;
+    if (t < 32) {
+      if (k >= 2) await(&empty[own], round & 1);  // <W
+      s[own][t] = x[k * 32 + t];
+      come(&full[own]);
+    } else {
+      await(&full[own], round & 1);
+      y[k * 32 + t - 32] = s[own][63 - t];
+      come(&empty[own]);
+    }
+  }
+}
+
+// kernel ring_waits_for_the_phase grid 1 block 64
+// in x int32 = np.arange(256)
+// out y int32 = x.reshape(8, 32)[:, ::-1].ravel()
+extern "C" __global__ void ring_waits_for_the_phase(const int *x, int *y)
+{
+  __shared__ int s[2][32];
+  __shared__ unsigned long long full[2], empty[2];
+  int t = threadIdx.x;
+  if (t == 0) for (int k = 0; k < 2; k++) { make(&full[k], 32); make(&empty[k], 32); }
+  __syncthreads();
+  for (int k = 0; k < 8; k++) {
+    int own = k % 2, round = k / 2;
+    if (t < 32) {
+      if (k >= 2) await(&empty[own], (round + 1) & 1);
+      s[own][t] = x[k * 32 + t];
+      come(&full[own]);
+    } else {
+      await(&full[own], round & 1);
+      y[k * 32 + t - 32] = s[own][63 - t];
+      come(&empty[own]);
+    }
+  }
+}
