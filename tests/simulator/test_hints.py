@@ -72,9 +72,16 @@ def test_hint_names_no_barrier_of_the_grid_where_there_is_none(name: str) -> Non
 
 
 def test_second_of_two_waits_in_a_deadlock_does_not_repeat_the_hint() -> None:
-    first, second = trace(WATCH / "mbarriers/empty_waited_for_first.cu").findings
-    assert "wait for parity 1" in first.hint
+    first = Finding("timeout", "error", "", line=25, variable="empty", hint="Wait for parity 1.")
+    kept, second = with_first_hints([first, replace(first, line=29, variable="full")])
+    assert kept == first
     assert second.hint.startswith("Correct the wait for `empty` in line 25 first")
+
+
+def test_wait_for_the_wrong_parity_is_named_by_all_that_follows_from_it() -> None:
+    findings = trace(WATCH / "mbarriers/empty_waited_for_first.cu").findings
+    assert [f.line for f in findings] == [25, 29]
+    assert all(f.hint.startswith("Line 25 waits for the parity of another") for f in findings)
 
 
 def test_wait_that_follows_from_a_misused_mbarrier_has_its_hint() -> None:
