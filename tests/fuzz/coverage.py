@@ -1,7 +1,8 @@
-"""Which lines of the core the corpus, the instruction cases and the watched kernels run.
+"""Which lines of the core the corpus, the instruction cases and the kernels of the tests run.
 
 The core is built with gcov; child processes, one for each processor, run everything, on one thread
-and on three, and each kind of run; gcov's own summary by file is the table.
+and on three, and each kind of run, and tests/correct as its tests do. gcov's own summary by file is
+the table.
 """
 
 from __future__ import annotations
@@ -71,6 +72,7 @@ def watched(part: slice) -> Iterator[Entry]:
 
 def run(core_path: Path, part: slice) -> None:
     """Executes a part of everything on the core at `core_path`."""
+    from tests.cukernel import cases
     from tests.fuzz.execute import USUAL, WAYS, execute, use
 
     core = use(core_path)
@@ -79,6 +81,9 @@ def run(core_path: Path, part: slice) -> None:
             steps = 100_000 if kind == USUAL else 20_000
             how = {"threads": threads, "steps": steps, "measured": threads == 1, "kind": kind}
             execute(entry.text, entry.spec, core, **how)  # type: ignore[arg-type]
+    for path in sorted(ROOT.glob("tests/correct/*.cu"))[part]:
+        for case in cases(path):
+            case.trace("optimised")
 
 
 if __name__ == "__main__":
