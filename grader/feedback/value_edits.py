@@ -127,12 +127,11 @@ def arithmetic_edits(source: Source) -> Iterator[Edit]:
             condition = loop.part("condition")
             for node in condition.walk("binary_expression") if condition is not None else ():
                 sign, left, right = (node.field(n) for n in ("operator", "left", "right"))
-                if sign.text in ("<", "<=") and left.kind == node.kind:
-                    whole = (
-                        f"{left.field('left').text} < {right.text}"  # with the last, partial round
-                    )
-                    more = left.field("operator").text == "+" and right.kind != "number_literal"
-                    yield from [Edit("wrong-condition", node.line, (replaced(node, whole),))] * more
+                if sign.text not in ("<", "<=") or left.kind != node.kind:
+                    continue
+                if left.field("operator").text == "+" and right.kind != "number_literal":
+                    whole = f"{left.field('left').text} < {right.text}"  # the last round is partial
+                    yield Edit("wrong-condition", node.line, (replaced(node, whole),))
         for node in kernel.walk("assignment_expression", "init_declarator"):
             value = node.part("right") or node.part("value")
             if value is not None and value.kind in ("identifier", "field_expression"):

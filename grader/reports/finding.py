@@ -285,9 +285,10 @@ def glossary() -> tuple[Term, ...]:
     """Return the terms of reports and handouts, by name (glossary.yaml)."""
     import yaml
 
+    from grader.labs.files import yaml_loader
+
     text = (Path(__file__).parent / "glossary.yaml").read_text("utf-8")
-    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-    entries = yaml.load(text, Loader=loader).items()
+    entries = yaml.load(text, Loader=yaml_loader()).items()
     lists = ("also", "kinds", "see")
     return tuple(
         Term(name, e["text"], **{key: tuple(e.get(key, ())) for key in lists})

@@ -61,12 +61,25 @@ def changed_machine(machine: Machine, *changed: Function) -> Machine:
     """
     key = tuple((f.name, *(i.op for i in f.body)) for f in changed)
     known = machine.changed.get(key)
-    if known is None or known[0] != changed:
-        own = tuple(replace(f, body=[replace(i) for i in f.body]) for f in changed)
-        if len(machine.changed) == MOST_KEPT:
-            machine.changed.clear()
-        known = machine.changed[key] = own, _made(machine, changed)
-    return known[1]
+    if known is not None and known[0] == changed:
+        return known[1]
+    own = tuple(replace(f, body=[replace(i) for i in f.body]) for f in changed)
+    return keep(machine, key, own, _made(machine, changed))
+
+
+def keep(machine: Machine, key: object, change: object, made: Machine) -> Machine:
+    """Keep a machine of changed code for other launches: see `Machine.changed`.
+
+    Args:
+        machine: the machine that was changed.
+        key: what to find it by.
+        change: what has to be equal where it is found, too.
+        made: the machine with the change.
+    """
+    if len(machine.changed) == MOST_KEPT:
+        machine.changed.clear()
+    machine.changed[key] = change, made
+    return made
 
 
 def _made(machine: Machine, changed: Iterable[Function]) -> Machine:

@@ -131,7 +131,7 @@ class Pauses:
         for pc in [pc for pc in wanted if pc >= first][:MOST_BEHIND]:
             yield replace(how, pause_behind=pc)
 
-    def more(self, wanted: Sequence[int]) -> Iterator[How]:
+    def more(self) -> Iterator[How]:
         """Runs with a pause before a fence, or before and behind it, and with short turns.
 
         Of code in which blocks end behind fences.

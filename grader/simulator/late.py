@@ -36,7 +36,7 @@ from grader.simulator.decode.memory import is_strong
 from grader.simulator.decode.module import Image, decode
 from grader.simulator.decode.operands import address_or_none
 from grader.simulator.diagnose.races import ATOMIC, LATE, OTHER_ATOMIC, OTHER_STORE, STORE
-from grader.simulator.edited_code import MOST_KEPT
+from grader.simulator.edited_code import keep
 from grader.simulator.order_runs import PAUSE_CHANGES
 from grader.simulator.pauses import MOST_ALIKE, Traces, reads_alone
 from grader.simulator.ptx.flow import successors_of
@@ -114,9 +114,7 @@ def moved(
     if [i.op for i in body] != image.ops[: len(body)]:
         return None
     other = Machine(module, image)
-    if late is None and len(machine.changed) < MOST_KEPT - 1:
-        machine.changed[key] = (), other
-    return other
+    return keep(machine, key, (), other) if late is None else other
 
 
 def fences(f: Function) -> list[tuple[int, int, int]]:

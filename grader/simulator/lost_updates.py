@@ -32,6 +32,7 @@ from grader.simulator.decode.operands import address_or_none
 from grader.simulator.decode.sync import Values
 from grader.simulator.diagnose.branching import block_of
 from grader.simulator.edited_code import function_of
+from grader.simulator.interleavings import Pauses
 from grader.simulator.late import moved
 from grader.simulator.order_runs import LANE_ORDERS, How, OneRun, OrderRuns
 from grader.simulator.pauses import (
@@ -40,7 +41,6 @@ from grader.simulator.pauses import (
     Interruption,
     Place,
     Thread,
-    Traces,
     interruptions,
     some_of,
     strong_accesses,
@@ -86,26 +86,20 @@ MOST_PAIRS = 4
 Run = Callable[[How], OneRun]
 
 
-def may_be_right(
-    runs: OrderRuns,
-    errors: Sequence[Finding],
-    machine: Machine,
-    pause: Callable[[Traces, int], How],
-) -> bool:
+def may_be_right(runs: OrderRuns, errors: Sequence[Finding], machine: Machine) -> bool:
     """Whether there are no errors but lost updates that have no effect.
 
     Args:
         runs: the runs of the launch; what is found out is kept there.
         errors: the errors.
         machine: the code that runs.
-        pause: a run in which a thread pauses before an instruction.
     """
     if {f.kind for f in errors} != {"lost-update"}:
         return not errors
     if not runs.harmless:
         runs.left += min(LOSS_RUNS * runs.steps, MOST_LOSS_STEPS)
         trials = LossTrials(runs.usual, machine, runs.launch, runs.run_if_any)
-        runs.harmless = trials.have_no_effect(pause)
+        runs.harmless = trials.have_no_effect()
     return runs.harmless
 
 
@@ -130,12 +124,8 @@ class LossTrials:
         self.image, self.steady = machine.image, launch
         self.values: dict[str, Values] = {}
 
-    def have_no_effect(self, pause: Callable[[Traces, int], How]) -> bool:
-        """Whether no output differs between runs that lose nothing and runs that lose updates.
-
-        Args:
-            pause: a run in which a thread pauses before an instruction.
-        """
+    def have_no_effect(self) -> bool:
+        """Whether no output differs between runs that lose nothing and runs that lose updates."""
         if not _is_read_back(self.launch):
             return False
         apart = [self.right(replace(how, traced=True)) for how in ONE_BY_ONE]
@@ -156,8 +146,9 @@ class LossTrials:
         writes = some_of(writes_after_reads(traces), self.image, MOST_PAUSES)
         if not all(self.same(how) is not None for how in self.in_short_turns(writes)):
             return False
+        pauses = Pauses(traces, self.machine, self.launch)
         return all(
-            self.same(replace(pause(traces, pc), short_pause=short)) is not None
+            self.same(replace(pauses.before(pc), short_pause=short)) is not None
             for pc in writes
             for short in ((False, True) if ".cas." in self.image.ops[pc] else (False,))
         )

@@ -16,7 +16,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from functools import partial
 from itertools import product
 from typing import Any
 
@@ -52,7 +51,6 @@ from grader.simulator.order_runs import (
 )
 from grader.simulator.pauses import (
     Interruption,
-    Traces,
     acts_on_reads,
     after,
     backward_order,
@@ -121,7 +119,7 @@ class OtherOrders(OrderRuns):
         """
         self.machine, image = machines[-1], machines[-1].image
         may_run = self.usual.steps <= ORDER_STEPS
-        may_run = may_run and may_be_right(self, trace.errors, self.machine, self._pause)
+        may_run = may_run and self._may_be_right(trace.errors)
         asked: Sequence[int] = chosen_orders(machines, self.usual.observed) if may_run else ()
         if schedules:
             asked, self.left = range(1, schedules + 1), max(schedules, 2) * self.most
@@ -144,16 +142,17 @@ class OtherOrders(OrderRuns):
             if self.affords(1):
                 findings = merge_findings(findings, self.order(schedule)[1])
         errors = [f for f in findings if f.severity == "error"]
-        if may_run and not self.differ and may_be_right(self, errors, self.machine, self._pause):
+        if may_run and not self.differ and self._may_be_right(errors):
             findings = as_warnings(findings)
         if trace.errors and not asked:
             return self._with_wider_pairs(findings, machines)
         if not may_run or any(f.severity == "error" for f in findings):
             return findings
         reads = self._wrong_reads(self._with_old_values(loads, old)) if loads else ()
-        more, lost = reads or self._with_pauses(machines[-1], loads), "lost-update"
-        known = {(f.variable, lost) for f in more if f.severity == "error"}  # updates are lost so
-        return (*(f for f in findings if (f.variable, f.kind) not in known), *more)
+        more = reads or self._with_pauses(machines[-1], loads)
+        wrong = {f.variable for f in more if f.severity == "error"}  # its updates are lost so
+        kept = (f for f in findings if f.kind != "lost-update" or f.variable not in wrong)
+        return (*kept, *more)
 
     def _with_wider_pairs(
         self, findings: tuple[Finding, ...], machines: Sequence[Machine]
@@ -227,33 +226,33 @@ class OtherOrders(OrderRuns):
         ask = (usual, code, self.run, self.launch, self.names)
         if acts and not self.timed and (lost := lost_in_lock_step(*ask)):
             return self._with_fix(usual, machine.image, *lost)
-        found = self._interrupted(machine, traces, writes) if acts else ()
         pauses = Pauses(traces, machine, self.launch)
+        found = self._interrupted(machine, pauses, writes) if acts else ()
         tried = some_of(wanted, machine.image, MOST_PAUSES)
         found = found or self._paused(pauses.from_both_ends(tried))
         few = self.usual.steps <= FEW_STEPS and not (self.timed or self.limited)
         found = found or self._paused(pauses.in_the_middle(wanted) if few else ())
-        found = found or given_up(self, code, [self._pause(traces, pc) for pc in writes])
-        found = found or (self._late(machine, traces, wanted) if orders else ())
+        found = found or given_up(self, code, [pauses.before(pc) for pc in writes])
+        found = found or (self._late(machine, pauses, wanted) if orders else ())
         lanes = {} if self.timed else changed_by_lanes(traces)
-        found = found or found_between_lanes(self, code, lanes, partial(self._pause, traces))
+        found = found or found_between_lanes(self, code, lanes, pauses.before)
         found = found or (self._old_with_pauses(pauses, wanted, loads) if loads else ())
-        found = found or (self._late(machine, traces, wanted, stops=True) if orders else ())
+        found = found or (self._late(machine, pauses, wanted, stops=True) if orders else ())
         again = loads and self.usual.steps <= FEW_STEPS and not found
         return found or (self._old_with_pauses(pauses, wanted, loads, again=True) if again else ())
 
     def _interrupted(
-        self, machine: Machine, traces: Traces, writes: Sequence[int]
+        self, machine: Machine, pauses: Pauses, writes: Sequence[int]
     ) -> tuple[Finding, ...]:
         """The findings of runs in which a thread pauses between a read and a write of a place."""
         for pc, pause in pauses_before(writes, machine.image, self.timed):
             if not self.affords(1):
                 break
-            how = self._pause(traces, pc)
+            how = pauses.before(pc)
             paused = replace(pause, schedule=how.schedule, whole_turns=how.whole_turns)
             run = self.run(replace(paused, traced=True))
             found = interruption(run.raw, machine.image)
-            errors = not may_be_right(self, run.errors, self.machine, self._pause)
+            errors = not self._may_be_right(run.errors)
             if errors and not (found and found.of_list):
                 return found_in_order(run.raw, run.found)
             self.keep(run.raw)
@@ -261,7 +260,7 @@ class OtherOrders(OrderRuns):
             what = consequence(run, [] if self.timed else [[self.usual]], self.launch, self.names)
             if not (found and what):
                 continue
-            apart = [found.read, *before_next_read(pc, traces, machine.image)]
+            apart = [found.read, *before_next_read(pc, pauses.traces, machine.image)]
             if errors or (self.is_one_result() and not self.depends(how, apart)):
                 return self._with_fix(run.raw, machine.image, found, what)
         return ()
@@ -272,17 +271,17 @@ class OtherOrders(OrderRuns):
             if not self.affords(1):
                 break
             run = self.run(how)
-            if not may_be_right(self, run.errors, self.machine, self._pause):
+            if not self._may_be_right(run.errors):
                 return found_in_order(run.raw, run.found)
             self.paused.append(run.raw)
             self.keep(run.raw)
         return ()
 
     def _late(
-        self, machine: Machine, traces: Traces, wanted: Sequence[int], *, stops: bool = False
+        self, machine: Machine, pauses: Pauses, wanted: Sequence[int], *, stops: bool = False
     ) -> tuple[Finding, ...]:
         """The finding of an access that makes the kernel wrong where it is late."""
-        for late, how, run in self._late_runs(machine, traces, wanted, stops):
+        for late, how, run in self._late_runs(machine, pauses, wanted, stops):
             if overlaps(run.raw, late) or not self.is_wrong(run):
                 continue
             if not self.judges_all() and not self.is_wrong(run):
@@ -294,7 +293,8 @@ class OtherOrders(OrderRuns):
             else:
                 certain = bool(what) and not self.depends(how, apart)
             if what and certain:
-                return self._explained(self.usual, late_report(traces, late, machine.image), what)
+                report = late_report(pauses.traces, late, machine.image)
+                return self._explained(self.usual, report, what)
         return ()
 
     def _explained(self, raw: Raw, report: NDArray[Any], what: str) -> tuple[Finding, ...]:
@@ -310,13 +310,12 @@ class OtherOrders(OrderRuns):
         return (replace(finding, hint=fix or finding.hint),)
 
     def _late_runs(
-        self, machine: Machine, traces: Traces, wanted: Sequence[int], stops: bool
+        self, machine: Machine, pauses: Pauses, wanted: Sequence[int], stops: bool
     ) -> Iterator[tuple[Late, How, OneRun]]:
         """Moves of accesses, their runs, and how the code runs that nothing moves in."""
         f = machine.module.functions[machine.image.functions[0].name]
         chosen = some_moves(late_accesses(f, frozenset(wanted)), machine.image, MOST_LATE)
         ends = pause_ends(machine, few=self.usual.steps <= FEW_STEPS, stops=stops)
-        pauses = Pauses(traces, machine, self.launch)
         for (n, pc), late in product(ends, chosen):
             code = self._moved(machine, late) if self.affords(1) else None
             for how in pauses.at(late.access) if code is not None else ():
@@ -329,9 +328,9 @@ class OtherOrders(OrderRuns):
             self.codes[late] = moved(machine, machine.image.functions[0].name, late)
         return self.codes[late]
 
-    def _pause(self, traces: Traces, pc: int) -> How:
-        """A pause before an instruction, in an order in which other threads can run then."""
-        return Pauses(traces, self.machine, self.launch).before(pc)
+    def _may_be_right(self, errors: Sequence[Finding]) -> bool:
+        """Whether there are no errors but lost updates that have no effect."""
+        return may_be_right(self, errors, self.machine)
 
     def _old_with_pauses(
         self, pauses: Pauses, wanted: Sequence[int], loads: frozenset[int], *, again: bool = False
@@ -362,7 +361,7 @@ class OtherOrders(OrderRuns):
         if not runs and few:
             self.judges_all()
             same = self._moved(self.machine)
-            more = pauses.around_fences(wanted) if again else pauses.more(wanted)
+            more = pauses.around_fences(wanted) if again else pauses.more()
             runs = self._first_wrong(replace(how, loads=loads, machine=same) for how in more)
         return self._wrong_reads(runs)
 

@@ -250,18 +250,17 @@ class WaitTrials:
         Each with the index of the instruction and of the operand.
         """
         functions = self.machine.module.functions
-        name = original_name(self.machine.image.functions[0].name)
-        own = functions.get(name)
+        own = functions.get(original_name(self.machine.image.functions[0].name))
         waits = {k for k, f in functions.items() if any(map(_takes_parity, f.body))}
-        for at, i in enumerate(own.body if own and waits else ()):
-            operand = 2 if _takes_parity(i) else -1
-            if i.op.startswith("st.param.b32") and own is not None:
-                calls = (x for x in own.body[at + 1 : at + 2] if x.op.startswith("call"))
-                known = any(waits & {*call.operands} for call in calls)
-            else:
-                known = operand == 2
-            if own is not None and known and _REGISTER.fullmatch(i.operands[operand]):
-                yield own, at, operand
+        if own is None:
+            return
+        for at, i in enumerate(own.body):
+            then = own.body[at + 1] if at + 1 < len(own.body) else i
+            passed = i.op.startswith("st.param.b32") and then.op.startswith("call")
+            if _takes_parity(i) and _REGISTER.fullmatch(i.operands[2]):
+                yield own, at, 2
+            elif passed and waits & {*then.operands} and _REGISTER.fullmatch(i.operands[-1]):
+                yield own, at, -1
 
     def _is_below_zero(self, r: Any) -> bool:
         """Whether a report is that of a wait for a cuda::latch with a negative count."""

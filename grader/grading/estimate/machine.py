@@ -28,7 +28,7 @@ from grader.grading.estimate.fit import (
     held_back,
 )
 from grader.grading.estimate.model import ARITHMETIC, Fit, Machine, NotEstimated
-from grader.labs.files import write_atomically
+from grader.labs.files import write_atomically, yaml_loader
 from grader.labs.model import BASELINE_FILE, Lab
 from grader.simulator.workload import Work
 
@@ -204,9 +204,8 @@ def read_machine(path: Path) -> MachineFile:
     import yaml
 
     fix = "make it again: grader labs calibrate --machine"
-    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # a tenth of the time
     try:
-        value = yaml.load(path.read_text(encoding="utf-8"), Loader=loader)
+        value = yaml.load(path.read_text(encoding="utf-8"), Loader=yaml_loader())
         kernels = tuple(
             Sample(row["lab"], row["file"], float(row["seconds"]), Work(**_ZEROS | row["work"]))
             for row in value["kernels"]

@@ -33,7 +33,7 @@ from grader.simulator.core.memory import (
 from grader.simulator.decode.memory import GLOBAL, HAS_NONCOHERENT, SHARED
 from grader.simulator.decode.module import Image
 from grader.simulator.decode.proof import prove
-from grader.simulator.ptx.model import Function, Module
+from grader.simulator.ptx.model import Module
 
 LOCAL_LIMIT = 512 << 10
 """The most local memory of a thread in bytes, the limit of the hardware."""
@@ -48,7 +48,7 @@ which a wait with a timeout must not end sooner for."""
 HEAP_LIMIT = 8 << 20
 """The bytes of the device's heap: the default of cudaLimitMallocHeapSize."""
 
-MOST_KEPT = 1 << 16
+KEPT_BYTES = 1 << 16
 """The bytes of the arrays of a launch whose prepared memory is kept for more runs, at most."""
 
 
@@ -176,7 +176,7 @@ class Machine:
         self.arrays = encode_image(image, self.core)
         self.module, self.loader = module, Loader(module, image, self.shift(SHARED))
         self.written: set[int | None] | None = None  # by runs: the arguments
-        self.changed: dict[object, tuple[tuple[Function, ...], Machine]] = {}  # see edited_code.py
+        self.changed: dict[object, tuple[object, Machine]] = {}  # see edited_code.py
         self.kept: tuple[Launch, Loaded] | None = None
 
     def with_code(self, insns: NDArray[np.void], blocks: NDArray[np.void]) -> Machine:
@@ -312,7 +312,7 @@ class Machine:
 
     def _kept(self, launch: Launch) -> Loaded | None:
         """The prepared memory of a small launch, of which a search makes many runs."""
-        if sum(x.nbytes for x in launch.args if isinstance(x, Array)) > MOST_KEPT:
+        if sum(x.nbytes for x in launch.args if isinstance(x, Array)) > KEPT_BYTES:
             return None
         if self.kept is None or self.kept[0] is not launch:
             self.kept = launch, self.loader.load(launch)

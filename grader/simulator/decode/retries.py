@@ -226,13 +226,14 @@ class _Looks:
 
     Attributes:
         users: the instructions that read each register, or have it as their guard.
-        before: those that may run just before each.
+        before, after: those that may run just before each, and just behind.
         every: the looks of all comparisons.
     """
 
     def __init__(self, f: Function, functions: Mapping[str, Function]) -> None:
         self.f, self.functions = f, functions
         self.users, self.before = users_of(f), predecessors_of(f)
+        self.after = {k: [*successors_of(f, k)] for k in range(len(f.body))}
         for at, i in enumerate(f.body):
             if i.guard:
                 self.users.setdefault(i.guard[0], []).append(at)
@@ -354,9 +355,8 @@ class _Looks:
         Yields them with the truth values of registers there, and whether one of `stores`, or one
         before the second look, has run.
         """
-        then = {k: [*successors_of(self.f, k)] for k in range(len(self.f.body))}
-        torn = not reached(loads, pair, then).isdisjoint(stores)
-        work = [(k, _UNFENCED, _Known(), torn) for at in loads for k in then[at]]
+        torn = not reached(loads, pair, self.after).isdisjoint(stores)
+        work = [(k, _UNFENCED, _Known(), torn) for at in loads for k in self.after[at]]
         states = set(work)
         while work:
             k, phase, known, torn = work.pop()
@@ -392,6 +392,6 @@ class _Looks:
         """What may run after an instruction, where some registers are known."""
         i = self.f.body[k]
         if i.guard is None or i.guard[0] not in known or not i.op.startswith("bra"):
-            return successors_of(self.f, k)
+            return self.after[k]
         jumps = bool(known[i.guard[0]]) != i.guard[1]
         return [self.f.labels.get(i.operands[0], k + 1) if jumps else k + 1]

@@ -149,8 +149,7 @@ class RacePlaces:
         if self.trials is None or self._reach(r) == ACROSS_BLOCKS or not self.trials.exchanged(r):
             return False
         gap = self._gap(other)
-        placed = gap is not None and gap.kind == "between" and gap.forward
-        return placed and gap is not None and bool(self.trials.orders(gap, other))
+        return gap is not None and gap.forward and self._is_filled(gap, other)
 
     def _is_of_the_block(self, r: Report) -> bool:
         """Whether a barrier of the block ends a race, in a function that is not for one warp.
@@ -162,9 +161,7 @@ class RacePlaces:
         around = next((f for f in functions if f.line <= r.line <= f.last_line), None)
         if self.trials is None or around is None or _OF_WARPS.search(around.text):
             return False
-        gap = self._gap(r)
-        placed = gap is not None and gap.kind == "between"
-        return placed and gap is not None and bool(self.trials.orders(gap, r))
+        return self._is_filled(self._gap(r), r)
 
     def without_barriers(self, missing: Mapping[Pair, Missing]) -> dict[Pair, Missing]:
         """What races lack, but for those that a barrier alone ends.
@@ -188,9 +185,13 @@ class RacePlaces:
         if self.trials is None or r.has(_NO_GAP):
             return False
         r, _ = self.ordered(r)
-        gap = self.gap(r)
-        placed = gap is not None and gap.kind == "between"
-        return placed and gap is not None and bool(self.trials.orders(gap, r))
+        return self._is_filled(self.gap(r), r)
+
+    def _is_filled(self, gap: Gap | None, r: Report) -> bool:
+        """Whether a run with a barrier between two lines does not have a race."""
+        if self.trials is None or gap is None or gap.kind != "between":
+            return False
+        return bool(self.trials.orders(gap, r))
 
     def _reach(self, r: Report) -> int:
         """The flag of a race between the threads farthest from each other that conflict there."""

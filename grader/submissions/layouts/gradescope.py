@@ -14,6 +14,7 @@ import yaml
 
 from grader import regex
 from grader.faults import LabFault
+from grader.labs.files import yaml_loader
 from grader.submissions.files import printable_name
 from grader.submissions.gather import (
     LayoutResult,
@@ -64,9 +65,8 @@ def arrange(listing: Listing, lab: str) -> LayoutResult:
 
 def _metadata(data: bytes) -> Mapping[str, Mapping[str, Any]]:
     text = "\n".join(_relevant_lines(data.decode("utf-8", "replace").splitlines()))
-    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     try:
-        value = yaml.load(text, Loader=loader)
+        value = yaml.load(text, Loader=yaml_loader())
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         raise _malformed(str(error).splitlines()[0]) from None
     if not isinstance(value, dict):
