@@ -214,8 +214,7 @@ class _Simulation:
             old = raw.reports["kind"] == c.OLD_VALUE
             self.may_be_old |= bool(old.any())
             raw = replace(raw, reports=raw.reports[~old])
-            if not variant.counts:
-                raw = unconfirmed(raw, image, self.optimized)
+            raw = unconfirmed(raw, image, self.optimized)
             self.steps += [] if limits.schedule else [raw.steps]
             if not (variant.counts or limits.schedule) and raw.ended:
                 self.unset = unset_members(raw, image, self.kernel)
@@ -285,6 +284,7 @@ class _Simulation:
     def run_once(self, variant: Variant, limits: Limits) -> OneRun:
         """Run a variant: what is found beside old values, and what explains each of them."""
         raw = run_confirmed(variant, self.launch, limits, self.optimized)
+        raw = unconfirmed(raw, variant.machine.image, self.optimized)
         old = raw.reports["kind"] == c.OLD_VALUE
         pcs = frozenset(int(pc) for pc in raw.reports["pc"][old])
         if not raw.reports.size:

@@ -301,3 +301,84 @@ extern "C" __global__ void half_tried_once(__half *y) {
   __half next = __hadd(__ushort_as_half(old), __float2half(1.0f));
   atomicCAS(bits, old, __half_as_ushort(next));  // <- race
 }
+
+// Members of what is swapped, by a union, by memcpy in a function, and by a bit-field. What is read may be split by the compiler.
+union Pair { struct { unsigned sum, count; }; unsigned long long bits; };
+// kernel pair_in_a_union grid 2 block 64
+// inout y uint64 = [0] -> [128 << 32 | 2 * 2016]
+extern "C" __global__ void pair_in_a_union(unsigned long long *y) {
+  Pair old, next;
+  old.bits = *y;
+  while (true) {
+    next.sum = old.sum + threadIdx.x;
+    next.count = old.count + 1;
+    unsigned long long seen = atomicCAS(y, old.bits, next.bits);
+    if (seen == old.bits) break;
+    old.bits = seen;
+  }
+}
+
+template <typename To, typename From> __device__ To bits_of(const From &from) {
+  To to;
+  memcpy(&to, &from, sizeof to);
+  return to;
+}
+struct Fields { unsigned count : 10, most : 22; };
+__device__ unsigned counted(unsigned word, unsigned v) {
+  Fields f = bits_of<Fields>(word);
+  f.count++;
+  f.most = max((unsigned)f.most, v);
+  return bits_of<unsigned>(f);
+}
+// kernel fields_by_memcpy grid 2 block 64
+// inout y uint32 = [0] -> [63 << 10 | 128]
+extern "C" __global__ void fields_by_memcpy(unsigned *y) {
+  unsigned old = *y, seen;
+  do old = atomicCAS(y, seen = old, counted(old, threadIdx.x)); while (old != seen);
+}
+
+// kernel fields_kept grid 2 block 64
+// inout y uint32 = [0] -> _
+// inout z uint32 = np.zeros(128) -> _
+extern "C" __global__ void fields_kept(unsigned *y, unsigned *z) {
+  unsigned old = *y, seen;  // <- race
+  z[blockIdx.x * 64 + threadIdx.x] = bits_of<Fields>(old).count;
+  do old = atomicCAS(y, seen = old, counted(old, threadIdx.x)); while (old != seen);  // <- race
+}
+
+// A volatile read in shared memory may be tested, and repeated in each round. It is no flag, and no data.
+// kernel volatile_in_shared grid 1 block 64
+// out y int32 = [64, 63, 2016]
+extern "C" __global__ void volatile_in_shared(int *y) {
+  __shared__ int count, most, sum;
+  if (threadIdx.x == 0) count = most = sum = 0;
+  __syncthreads();
+  int old = *(volatile int *)&count, seen, me = threadIdx.x;
+  do { seen = old; old = atomicCAS(&count, seen, seen + 1); } while (old != seen);
+  for (old = *(volatile int *)&most; old < me; old = seen)
+    if ((seen = atomicCAS(&most, old, me)) == old) break;
+  do seen = *(volatile int *)&sum; while (atomicCAS(&sum, seen, seen + me) != seen);
+  __syncthreads();
+  if (threadIdx.x == 0) { y[0] = count; y[1] = most; y[2] = sum; }
+}
+
+// kernel volatile_kept grid 1 block 64
+// inout y int32 = np.zeros(64) -> _
+// hints Read it by a load of cuda::atomic_ref.
+extern "C" __global__ void volatile_kept(int *y) {
+  __shared__ int count;
+  if (threadIdx.x == 0) count = 0;
+  __syncthreads();
+  int old = *(volatile int *)&count, seen;  // <- race
+  y[threadIdx.x] = old;
+  do { seen = old; old = atomicCAS(&count, seen, seen + 1); } while (old != seen);  // <- race
+}
+
+// The swap behind the first one takes no result of it: it expects what was read before.
+// kernel swapped_again grid 2 block 64
+// inout y int32 = [0] -> _
+extern "C" __global__ void swapped_again(int *y) {
+  int old = *y;  // <- race
+  if (atomicCAS(y, old, old + 1) != old)  // <- race
+    while (atomicCAS(y, threadIdx.x, threadIdx.x + 1) < threadIdx.x) {}
+}

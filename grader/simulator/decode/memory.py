@@ -45,6 +45,11 @@ def is_strong(op: str) -> bool:
     return head in ("atom", "red") or not _STRONG.keys().isdisjoint(parts)
 
 
+def is_plain(op: str) -> bool:
+    """Whether an access has no memory order, is not volatile, and not one of parameters."""
+    return {*STRONG_READS, "param", "const"}.isdisjoint(op.split("."))
+
+
 def space_of(parts: list[str]) -> int:
     """The state space of an instruction; GENERIC when it names none.
 

@@ -23,7 +23,7 @@ from grader.simulator.decode.dataflow import (
     truth_of,
     uses_of,
 )
-from grader.simulator.decode.memory import is_fence, observes
+from grader.simulator.decode.memory import is_fence, is_plain, observes
 from grader.simulator.decode.operands import address_or_none
 from grader.simulator.decode.stack import frame_registers, stack_slot, users_of
 from grader.simulator.decode.sync import callee_of, moved_by, swap_of
@@ -42,10 +42,10 @@ _ADDRESSES = regex("(add|sub|mul|mad|shl|cvt|and|or|ld)$")
 
 
 def swap_loads(f: Function, functions: Mapping[str, Function]) -> list[int]:
-    """The plain loads, by index, whose value only a loop of compare-and-swaps takes.
+    """The plain or volatile loads, by index, whose value only a loop of compare-and-swaps takes.
 
     CUDA's own example of an atomic addition of doubles begins so. A stale value makes the first
-    swap fail, and the loop goes on with what that swap returned.
+    swap fail, and the loop goes on with what that swap returned. A volatile one may be tested, too.
     """
     swaps = {at: swap for at, i in enumerate(f.body) if (swap := swap_of(i)) is not None}
     flow = _Flow(f, functions) if swaps else None
@@ -94,30 +94,33 @@ class _Flow:
         return self.numbers.setdefault(key, f"#{len(self.numbers)}"), 0
 
     def begins(self, at: int, swaps: Mapping[int, tuple[str, str]]) -> bool:
-        """Whether an instruction is a plain load that a loop of some of the swaps begins with."""
+        """Whether an instruction is a load that a loop of some of the swaps begins with."""
         i = self.f.body[at]
-        parts, loaded = i.op.split("."), targets(i)
-        if parts[0] != "ld" or _NOT_PLAIN & set(parts) or len(loaded) != 1 or len(i.operands) != 2:
+        parts, loaded, again = i.op.split("."), targets(i), "volatile" in i.op
+        passes = _PASSES.get(TYPE_BYTES.get(parts[-1], 0))
+        if parts[0] != "ld" or passes is None or not (again or is_plain(i.op)):
             return False
         place = self.place(i.operands[1])
         same = {k: value for k, (where, value) in swaps.items() if self.place(where) == place}
-        passes = _PASSES.get(TYPE_BYTES.get(parts[-1], 0))
-        if passes is None or not same:
-            return False
-        copies, _ = self.spread(loaded, range(len(self.f.body)), passes)
+        copies = set.intersection(*self.copies(loaded, passes)) if same else set[str]()
         own = {k for k, value in same.items() if value in copies}
         before = self.reached(at, own) if own else set()
-        if not any(k in self.reached(k, {at}) for k in own & before):
-            return False
-        if self.outlives(loaded, before | own):
+        loop = {k: value for k, value in same.items() if k in self.reached(k, {at})}
+        results = (x for k in own & before for x in self.copies(self.moves[k][0], passes))
+        repeats = own & before & loop.keys() or set().union(*results).intersection(loop.values())
+        if not own & before or not (again or repeats) or self.outlives(loaded, before | own):
             return False
         used, users = self.spread(loaded, before - own, _CALCULATES)
         chosen = {k for k in users if self.f.body[k].op.startswith("bra")}
         return (
             not any(name.startswith("func_retval") for name in used)
             and all(self.computes(self.f.body[k], _CALCULATES) for k in users if k not in chosen)
-            and all(self.chooses(k, own, at) for k in chosen)
+            and (again or all(self.chooses(k, own, at) for k in chosen))
         )
+
+    def copies(self, names: Iterable[str], passes: re.Pattern[str]) -> Iterator[set[str]]:
+        """The names that get each of some values unchanged."""
+        return (self.spread([x], range(len(self.f.body)), passes)[0] for x in names)
 
     def outlives(self, loaded: Sequence[str], known: Container[int]) -> bool:
         """Whether a loaded value has an effect elsewhere than before the first swap, and in it.
@@ -197,7 +200,6 @@ _UNFENCED, _FENCED, _UNEQUAL = range(3)
 """How far a way from a load has come: to a fence, and to a second look that gave another value."""
 
 _Known = frozenset[tuple[str, int]]
-_NOT_PLAIN = {*STRONG_READS, "param", "const"}
 
 
 def confirmed_loads(
@@ -306,7 +308,7 @@ class _Looks:
         """
         every = [(at, i) for at, i in enumerate(self.f.body) if at not in self.fences]
         reads = [(at, i) for at, i in every if access_head(i) in ("ld", "ret", "exit", "call")]
-        return {at for at, i in reads if _NOT_PLAIN.isdisjoint(i.op.split("."))}
+        return {at for at, i in reads if is_plain(i.op)}
 
     @cached_property
     def frame(self) -> tuple[frozenset[str], frozenset[str]]:

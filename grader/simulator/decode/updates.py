@@ -75,7 +75,9 @@ def memory_roles(f: Function, functions: Mapping[str, Function]) -> dict[int, in
     `unheeded_tests`; and volatile loads whose value is data without being stored. No data is what
     `confirmed_loads` read; where fences of a block's scope confirm it, not what other blocks write.
     """
-    roles = strong_roles(f, functions) | dict.fromkeys(swap_loads(f, functions), RELAXED)
+    roles = strong_roles(f, functions)
+    for at in swap_loads(f, functions):
+        roles[at] = roles.get(at, 0) | RELAXED
     for at in pointer_stores(f):
         roles[at] = roles.get(at, 0) | POINTER << USED_SHIFT
     accesses = _Accesses(f)

@@ -16,11 +16,17 @@ import numpy as np
 from grader.launch import Finding
 from grader.simulator.core import bindings as c
 from grader.simulator.core.run import Raw
+from grader.simulator.decode.dataflow import access_head
+from grader.simulator.decode.memory import is_plain
 from grader.simulator.decode.module import Image
+from grader.simulator.decode.retries import swap_loads
 from grader.simulator.decode.updates import data_reads, volatile_loads
 from grader.simulator.diagnose.barrier_hints import GRID_BARRIER
 from grader.simulator.diagnose.kernel_code import source_lines
 from grader.simulator.diagnose.races import STORE, UNWAITED
+
+_TESTED, _SWAPPED = range(2)
+"""Why a read has no effect: its value is only tested, or a loop of swaps confirms it."""
 
 
 def fold(findings: Iterable[Finding]) -> tuple[Finding, ...]:
@@ -44,36 +50,42 @@ def fold(findings: Iterable[Finding]) -> tuple[Finding, ...]:
 
 
 def unconfirmed(raw: Raw, debug: Image, optimized: Image) -> Raw:
-    """A run of the debug variant without the races of volatile reads that do not matter.
+    """A run of the debug variant without the races of reads that do not matter.
 
-    Those are the reads in lines that have, in the optimized code, only loads whose value is no
+    Those are volatile reads in lines that have, in the optimized code, only loads whose value is no
     data: it is tested, whatever pointer or object it went through, or a sequence lock confirms it.
+    And plain reads in lines that have only loads there which a loop of compare-and-swaps confirms.
     """
-    reports = raw.reports
-    races = [
-        (k, int(r["pc2"] if int(r["flags"]) & STORE else r["pc"]))
-        for k, r in enumerate(reports)
-        if r["kind"] == c.RACE and int(r["flags"]) & UNWAITED
-    ]
+    ops, races = debug.ops, list[tuple[int, int, int]]()
+    for k, r in enumerate(raw.reports):
+        pcs, flags = (int(r["pc"]), int(r["pc2"])), int(r["flags"])
+        if r["kind"] == c.RACE and flags & UNWAITED:
+            races.append((k, pcs[1] if flags & STORE else pcs[0], _TESTED))
+        elif r["kind"] == c.RACE and any(".cas." in ops[pc] for pc in pcs):
+            races += [(k, pc, _SWAPPED) for pc in pcs if ops[pc].startswith("ld.")]
     if not races:
         return raw
-    known, own = _tested_lines(optimized), source_lines(debug)
-    dropped = [k for k, pc in races if own[pc] in known]
-    return replace(raw, reports=np.delete(reports, dropped)) if dropped else raw
+    known, own = _lines_without_effect(optimized), source_lines(debug)
+    dropped = [k for k, pc, why in races if own[pc] in known[why]]
+    return replace(raw, reports=np.delete(raw.reports, dropped)) if dropped else raw
 
 
 @lru_cache(maxsize=2)
-def _tested_lines(optimized: Image) -> frozenset[int]:
-    """The lines with volatile loads, but none whose value is data."""
+def _lines_without_effect(optimized: Image) -> tuple[frozenset[int], frozenset[int]]:
+    """The lines with volatile loads, but none whose value is data; and with `swap_loads` alone."""
     names = [d.name.partition("@")[0] for d in optimized.functions]  # copies have the same body
     functions = {name: optimized.module.functions[name] for name in names}
     lines = source_lines(optimized)
-    read, data = set[int](), set[int]()
+    read, data, swapped, others = set[int](), set[int](), set[int](), set[int]()
     for number, name in enumerate(names):
         first, f = optimized.owner.index(number), functions[name]
         read |= {lines[first + at] for at in volatile_loads(f)}
         data |= {lines[first + at] for at in data_reads(f, functions)}
-    return frozenset(read - data)
+        begins = set(swap_loads(f, functions))
+        swapped |= {lines[first + at] for at in begins}
+        plain = {at for at, i in enumerate(f.body) if access_head(i) == "ld" and is_plain(i.op)}
+        others |= {lines[first + at] for at in plain - begins}
+    return frozenset(read - data), frozenset(swapped - others)
 
 
 def _is_across(f: Finding) -> bool:

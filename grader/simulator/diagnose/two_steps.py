@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 from grader import regex
 from grader.launch import Dim3, Finding
 from grader.simulator.core import bindings as c
+from grader.simulator.decode.stack import stack_slot
 from grader.simulator.diagnose.barrier_hints import Exchange, exchange_hint, exchanges
 from grader.simulator.diagnose.calls import Calls
 from grader.simulator.diagnose.consequences import Flow, Value, addressed, is_load
@@ -46,8 +47,6 @@ if TYPE_CHECKING:
 
 _MOST_LETTERS = 1000
 """Of a line, the letters that are searched."""
-
-
 _ATOMIC_BYTES = 4
 """The least bytes that atomicAdd and others update."""
 _ATOMICS = {
@@ -213,7 +212,6 @@ class TwoSteps:
                 "value that you passed, or use one other atomic.",
                 True,
             )
-        load = "Read it through a pointer to volatile, or by a load of cuda::atomic_ref"
         places = calls.parting(read, swap)
         if places is not None and order.share_a_loop(places[0].pc, places[1].pc):
             return (
@@ -224,9 +222,11 @@ class TwoSteps:
             )
         used = self._is_used(values, self.image.owner[read])
         what = "is used otherwise, too" if used else "is tested before"
+        load = "through a pointer to volatile, or " * ("volatile" not in self.image.ops[read])
         return (
             f"atomicCAS confirms the value that line {line} reads, but the value {what}: a plain "
-            f"read beside an atomic is a data race and may give an old value. {load}.",
+            "read beside an atomic is a data race and may give an old value. "
+            f"Read it {load}by a load of cuda::atomic_ref.",
             used,
         )
 
@@ -238,17 +238,17 @@ class TwoSteps:
     def _is_used(self, values: Collection[Value], owner: int) -> bool:
         """Whether any value is stored or an address, or in an atomic but for swaps.
 
-        Also whether a caller of the function that reads, the `owner`, does anything with what it
-        returns; a call that ignores the result does not.
+        A store to the function's own stack frame, as of a union, is none. Also whether a caller of
+        the function that reads, the `owner`, does anything with what it returns.
         """
         for number, name, inner in values:
             if inner and name.startswith("func_retval") and not self.flow.calls_of[number]:
                 return True
             returned = inner and number != owner
             for pc in self.flow.values.readers_of(number).get(name, ()):
-                head, *parts = self.image.ops[pc].split(".")
-                writes = head in ("st", "red", "atom") and "cas" not in parts
-                gives = head == "call" and f"({name})" == self.image.instructions[pc].operands[0]
+                i, (head, *parts) = self.image.instructions[pc], self.image.ops[pc].split(".")
+                writes = head in ("st", "red", "atom") and "cas" not in parts and not stack_slot(i)
+                gives = head == "call" and f"({name})" == i.operands[0]
                 acts = writes or (returned and not gives and head not in ("mov", "cvt"))
                 if "param" not in parts and (acts or name in addressed(self.image, pc)):
                     return True
