@@ -18,7 +18,7 @@ all. `found_between_lanes` runs other threads when some lanes of an instruction 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice, product
 
@@ -53,6 +53,7 @@ from grader.simulator.schedules import (
     lasting_difference,
     same_outputs,
     with_steady_outputs,
+    without_outputs,
 )
 
 MOST_PAUSES = 8
@@ -98,8 +99,10 @@ def may_be_right(runs: OrderRuns, errors: Sequence[Finding], machine: Machine) -
         return not errors
     if not runs.harmless:
         runs.left += min(LOSS_RUNS * runs.steps, MOST_LOSS_STEPS)
-        trials = LossTrials(runs.usual, machine, runs.launch, runs.run_if_any)
-        runs.harmless = trials.have_no_effect()
+        lost = {f.variable for f in errors}
+        places = {k for k, name in enumerate(runs.names) if name in lost}
+        trials = LossTrials(runs.usual, machine, runs.launch, runs.run_if_any, places)
+        runs.harmless, runs.forests = trials.have_no_effect(), trials.forests
     return runs.harmless
 
 
@@ -115,14 +118,21 @@ class LossTrials:
         machine: the code that runs.
         launch: the launch.
         run: runs it; None where no steps are left.
+        places: the arguments of which updates are lost.
     """
 
     def __init__(
-        self, usual: Raw, machine: Machine, launch: Launch, run: Callable[[How], OneRun | None]
+        self,
+        usual: Raw,
+        machine: Machine,
+        launch: Launch,
+        run: Callable[[How], OneRun | None],
+        places: Container[int],
     ) -> None:
         self.usual, self.machine, self.launch, self.run = usual, machine, launch, run
-        self.image, self.steady = machine.image, launch
+        self.image, self.steady, self.places = machine.image, launch, places
         self.values: dict[str, Values] = {}
+        self.forests = frozenset[int]()
 
     def have_no_effect(self) -> bool:
         """Whether no output differs between runs that lose nothing and runs that lose updates."""
@@ -133,11 +143,13 @@ class LossTrials:
         if len(whole) < len(apart):
             return False
         if not all(same_outputs(self.usual, raw, self.launch) for raw in whole):
-            self.steady = with_steady_outputs(self.launch, whole)
-            own = range(len(self.image.ops))
-            if not (_is_read_back(self.steady) and any(map(self.shortens, own))):
+            if not any(map(self.shortens, range(len(self.image.ops)))):
                 return False
-            if not all(same_outputs(self.usual, raw, self.steady) for raw in whole):
+            self.steady = with_steady_outputs(self.launch, whole)
+            judged = self.judged(self.usual)
+            if not _is_read_back(judged):
+                return False
+            if not all(same_outputs(self.usual, raw, judged) for raw in whole):
                 return False
         runs = [self.same(replace(how, traced=True)) for how in (How(), *IN_STEP)]
         traces = [strong_accesses(raw, self.image) for raw in runs if raw is not None]
@@ -171,15 +183,24 @@ class LossTrials:
         return one.raw
 
     def same(self, how: How) -> Raw | None:
-        """Such a run, with the usual outputs.
+        """Such a run, with the usual outputs."""
+        raw = self.right(how)
+        return raw if raw and same_outputs(self.usual, raw, self.judged(raw)) else None
 
-        A path that is shortened less than it could be may leave another forest, as orders do.
+    def judged(self, raw: Raw) -> Launch:
+        """The launch with the outputs that a run must leave as the usual one does.
+
+        A path that is shortened less than it could be may leave another forest, as orders do. So
+        where no other updates are lost, the forest does not count, unless it is all that is left.
         """
-        if (raw := self.right(how)) is None:
-            return None
-        lost = raw.reports["pc"][raw.reports["kind"] == LOST_UPDATE].tolist()
-        judged = self.steady if all(map(self.shortens, lost)) else self.launch
-        return raw if same_outputs(self.usual, raw, judged) else None
+        lost = raw.reports[raw.reports["kind"] == LOST_UPDATE]
+        if not all(map(self.shortens, lost["pc"].tolist())):
+            return self.launch
+        others = without_outputs(self.steady, self.places)
+        judged = others if _is_read_back(others) else self.steady
+        pairs = enumerate(zip(self.launch.args, judged.args, strict=True))
+        self.forests = frozenset(k for k, (x, now) in pairs if x is not now)
+        return judged
 
     def shortens(self, write: int) -> bool:
         """Whether an instruction of the kernel stores what a load gave, whose place a load chose.

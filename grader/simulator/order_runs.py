@@ -225,6 +225,7 @@ class OrderRuns:
         timed: whether the kernel reads clocks.
         limited: the reads of waits that give up, each with the number of looks.
         harmless: whether lost updates have no effect.
+        forests: the arguments that these may change, as orders do, where they shorten paths.
         others: the runs in other orders so far.
         differ: the orders in which outputs differ, and which arguments these are.
         kept: by argument, an output of the optimized variant that differs from the usual one.
@@ -236,6 +237,7 @@ class OrderRuns:
 
     timed = harmless = compared = False
     agree = 0
+    forests = frozenset[int]()
 
     def __init__(
         self, usual: Raw, steps: int, most: int, launch: Launch, names: tuple[str, ...], runs: Runs

@@ -17,7 +17,7 @@ out.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import replace
 from math import prod
 from typing import Any
@@ -348,8 +348,13 @@ def with_steady_outputs(launch: Launch, runs: Sequence[Raw]) -> Launch:
         runs: those with consistent memory that ended, the usual one first; none if too few did.
     """
     vary = {k for raw in runs[1:] for k in different_outputs(runs[0], raw, launch)}
+    return without_outputs(launch, vary if runs else range(len(launch.args)))
+
+
+def without_outputs(launch: Launch, numbers: Container[int]) -> Launch:
+    """The launch, of whose arguments some are not read back."""
     args = (
-        replace(x, read_back=False) if isinstance(x, Array) and (k in vary or not runs) else x
+        replace(x, read_back=False) if isinstance(x, Array) and k in numbers else x
         for k, x in enumerate(launch.args)
     )
     return replace(launch, args=tuple(args))

@@ -189,3 +189,36 @@ extern "C" __global__ void halved_and_swapped_once(const int *from, const int *t
 // inout done int32 = [0] -> _
 // finds lost-update error updates of global `
 extern "C" __global__ void halved_and_stored(const int *from, const int *to, int *parent, int *root, int *done) { join_sets<STORED, false>(from, to, parent, root, done); }
+
+// Threads one after the other leave one forest, in all orders; threads abreast leave another one, with the same roots.
+template <Link L> __device__ void join_all(int *parent, int *root, int *done) {
+    int me = threadIdx.x, to = L == STORED ? 30 : (me * 7 + 3) % 32 / 2 * 2, a = half_way(parent, me), b = half_way(parent, to + me % 2);
+    while (a != b) {
+        int high = max(a, b), low = min(a, b);
+        if (L == STORED) { device_ref<int>(parent[high]).store(low, cuda::memory_order_relaxed); break; }
+        int seen = atomicCAS(&parent[high], high, low);
+        if (seen == high) break;
+        a = seen, b = low;
+    }
+    __threadfence();
+    __syncthreads();
+    if (me > 0 || atomicAdd(done, 1) == 0) return;
+    __threadfence();
+    for (int i = 0, r; i < 32; i++) {
+        for (r = i; parent[r] != r;) r = parent[r];
+        root[i] = r;
+    }
+}
+// kernel same_edges grid 2 block 32
+// inout parent int32 = np.arange(32) -> _
+// out root int32 = np.arange(32) % 2
+// inout done int32 = [0] -> [2]
+// finds lost-update warning the outputs are the same where none is lost
+extern "C" __global__ void same_edges(int *parent, int *root, int *done) { join_all<SWAPPED>(parent, root, done); }
+
+// kernel same_edges_stored grid 2 block 32
+// inout parent int32 = np.arange(32) -> _
+// out root int32 = np.arange(32) % 2
+// inout done int32 = [0] -> [2]
+// finds lost-update error updates of global `
+extern "C" __global__ void same_edges_stored(int *parent, int *root, int *done) { join_all<STORED>(parent, root, done); }
