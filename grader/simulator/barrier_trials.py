@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache, partial
-from itertools import filterfalse
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -20,7 +19,7 @@ from grader.simulator.core.run import Machine, Raw
 from grader.simulator.diagnose.barrier_hints import Meeting
 from grader.simulator.diagnose.barriers import breaks_barriers
 from grader.simulator.diagnose.kernel_code import source_lines
-from grader.simulator.diagnose.locks import is_plain
+from grader.simulator.diagnose.locks import ARRIVES, Signals, is_plain, matching
 from grader.simulator.diagnose.places import Gap
 from grader.simulator.diagnose.race_messages import Early, Missing, Pair
 from grader.simulator.diagnose.race_places import Moved
@@ -224,7 +223,8 @@ class SignalTrials:
         run: Run,
     ) -> None:  # fmt: skip
         self.plain, self.code, self.run = plain, code, run
-        self.waits, self.signals = waits, signals
+        self.arrivals = matching(code.image.ops, ARRIVES)
+        self.waits, self.signals = waits, [*dict.fromkeys((*signals, *self.arrivals))]
         self.left = dict[tuple[int, ...], set[frozenset[int]] | None]()
 
     def missing(self, raw: Raw, known: Mapping[Pair, Missing]) -> dict[Pair, Missing]:
@@ -238,7 +238,7 @@ class SignalTrials:
         races = raw.reports[raw.reports["kind"] == c.RACE]
         races = races[races["flags"] & (IN_FLIGHT | BLOCK_SCOPE | WITHIN_WARP) == 0]
         across = {(int(r["pc"]), int(r["pc2"])): bool(r["flags"] & ACROSS_BLOCKS) for r in races}
-        if not any(map(self._decides, self.waits)):
+        if not self.arrivals and not any(map(self._decides, self.waits)):
             across = {pair: True for pair, blocks in across.items() if blocks}
         known = {pair: one for pair, one in known.items() if not (one.reads or one.writes)}
         pairs = across.keys() - known.keys()
@@ -290,6 +290,9 @@ class SignalTrials:
             yield own
         if both := branches.statement(inner, outer):
             yield both
+        if parting is None and pc in self.arrivals:
+            shared = sorted(self.code.calls.meeting_lines(pc, access))
+            yield from filter(None, (branches.statement(*pair) for pair in shared))
 
     def _left(self, place: Meeting) -> set[frozenset[int]] | None:
         """The lines of the races of two orders in which threads meet; None where one breaks off."""
@@ -310,6 +313,11 @@ class SignalTrials:
         )
 
 
+def _variants(early: Early) -> tuple[Early, ...]:
+    """What is tried first of a signal that moves: an arrival needs no fence."""
+    return (early,) if early.arrives else (early, replace(early, fence=True))
+
+
 class EarlySignals:
     """Runs of one kernel's debug code in which a signal follows an access that it preceded.
 
@@ -327,6 +335,8 @@ class EarlySignals:
     ) -> None:  # fmt: skip
         self.machine, self.code, self.run = machine, code, run
         self.waits, self.signals = waits, signals
+        parts = code.flow, code.calls, code.branches, code.order, code.variables.tree
+        self.before = Signals(*parts)
 
     def missing(self, pairs: Iterable[Pair]) -> dict[Pair, Missing]:
         """What is missing, by race: a signal behind the access of the thread that signals."""
@@ -335,9 +345,11 @@ class EarlySignals:
         most = most_trials(self.machine.image, MOST_TRIALS)
         for pair in sorted(pairs):
             own = frozenset(lines[pc] for pc in pair)
-            near = sorted(self._early(pair), key=lambda e: e.access - e.line)
-            every = [e for one in near for e in (one, replace(one, fence=True))]
-            tried = every + [replace(e, barrier=b) for e in every if e.fence for b in _BARRIERS]
+            found = {*self.before.early(pair, self.waits, self.signals)}
+            near = sorted(found, key=lambda e: (e.access - e.line, e.line))
+            every = [e for one in near for e in _variants(one)]
+            last = [e for e in every if e.arrives or e.fence]
+            tried = every + [replace(e, barrier=b) for e in last for b in _BARRIERS]
             for early in tried:
                 if early not in left and len(left) < most:
                     left[early] = self._left(early)
@@ -346,42 +358,6 @@ class EarlySignals:
                     out[pair] = Missing(early=early)
                     break
         return out
-
-    def _early(self, pair: Pair) -> Iterator[Early]:
-        """The signals that precede an access of a race in a block of statements, with no wait."""
-        branches, lines = self.code.branches, self.code.line_of
-        for access, before in (pair, pair[::-1]):
-            for signal in filterfalse(self._repeats, self.signals):
-                if self.code.order.in_one_block(before, signal):
-                    continue  # it signals that
-                parting = self.code.calls.parting(signal, access)
-                line, at = (x.line for x in parting) if parting else (lines[signal], lines[access])
-                own, other = branches.statement(line, at), branches.statement(at, line)
-                if own is None or other is None or own[1] >= other[0]:
-                    continue
-                if own[0] <= lines[before] <= own[1] or self._sets(own, other):
-                    continue
-                if not any(own[1] < lines[pc] < other[0] for pc in self.waits):
-                    yield Early(line, at, *own, other[1])
-
-    def _sets(self, own: tuple[int, int], other: tuple[int, int]) -> bool:
-        """Whether a statement sets a variable that is used up to the end of another one.
-
-        Args:
-            own: the first and last line of the statement.
-            other: those of the other one.
-        """
-        tree = self.code.variables.tree
-        sets = tree.walk("assignment_expression", "init_declarator")
-        left = (x.part("left") or x.part("declarator") for x in sets if own[0] <= x.line <= own[1])
-        names = {x.text for x in left if x is not None and x.kind == "identifier"}
-        used = (x for x in tree.walk("identifier") if own[1] < x.line <= other[1])
-        return bool(names) and any(x.text in names for x in used)
-
-    def _repeats(self, pc: int) -> bool:
-        """Whether what an instruction reads decides whether it is repeated: it is a wait."""
-        flow = self.code.flow
-        return flow.values.blocks.get(pc) in flow.controlled(flow.loaded(pc))
 
     def _left(self, early: Early) -> set[frozenset[int]] | None:
         """The lines of the races of two orders with a signal moved; None where that fails."""

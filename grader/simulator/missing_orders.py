@@ -251,7 +251,8 @@ class OrderTrials:
         for both in {one for one in found.values() if one.acquires and one.releases}:
             own = {pair for pair, one in found.items() if one == both}
             known = {frozenset(lines[pc] for pc in pair) for pair in own}
-            for one in (replace(both, releases=0), replace(both, acquires=0)):
+            alone = replace(both, fences=True)
+            for one in (replace(alone, releases=0), replace(alone, acquires=0)):
                 places = [pc + 1 for pc in self._at(one.acquires, waits)]
                 left = self._left_with_fences([*places, *self._at(one.releases, signals)])
                 if left is not None and left.isdisjoint(known):

@@ -247,3 +247,23 @@ extern "C" __global__ void release_at_many_places_but_one(int *d, int *f, int *y
     }
   else for (int i = 0; i < 100; ++i) { while (!R(f[i]).load(cuda::memory_order_acquire)) ; y[i] = d[i]; }  // <- race
 }
+
+// Wrong: what is handed on is neither acquired nor released; one fence between the two does both.
+// kernel handed_on_by_a_store grid 3 block 1
+// inout data int32 = [0] -> _
+// inout flag int32 = [0] -> _
+// out y int32 = [7]
+// hints Call __threadfence() after line A<. A run with that
+extern "C" __global__ void handed_on_by_a_store(int *data, int *flag, int *y) {
+  cuda::atomic_ref<int, cuda::thread_scope_device> f(*flag);
+  if (blockIdx.x == 0) {
+    data[0] = 7;
+    f.store(1, cuda::std::memory_order_release);
+  } else if (blockIdx.x == 1) {
+    while (f.load(cuda::std::memory_order_relaxed) != 1) ;  // <A
+    f.store(2, cuda::std::memory_order_relaxed);
+  } else {
+    while (f.load(cuda::std::memory_order_acquire) != 2) ;
+    y[0] = data[0];  // <- race
+  }
+}

@@ -11,7 +11,7 @@ HINTS = {
     "bulk_copy_after_warp_barrier": "Let each thread that accesses it wait for `bar`",
     "fewer_bytes_than_copied": "for an earlier phase of `bar`",
     "bulk_copy_source_written": "The end of a phase of `bar` completes this copy.",
-    "bulk_copy_over_readers": "let the readers arrive at an mbarrier",
+    "bulk_copy_over_readers": "Put the statement of line 40 after line 41.",
     "group_synced_not_waited": "Call cooperative_groups::wait(group)",
     "copy_not_committed": "The wait of line 9 covers committed copies only.",
     "copy_of_the_newest_group": "Let it leave at most 0: __pipeline_wait_prior(0)",

@@ -7,8 +7,9 @@ code alone does not say which one was executed, unless each has a copy of the fu
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import cached_property
+from itertools import chain
 
 from grader import dataclass
 from grader.launch import Call
@@ -76,6 +77,21 @@ class Calls:
             if one.key != other.key:
                 return one, other
         return None
+
+    def meeting_lines(self, first: int, then: int) -> set[tuple[int, int]]:
+        """The lines of two instructions, or of calls that lead there, in a function that has both.
+
+        One pair where it is known where they part.
+        """
+        if parting := self.parting(first, then):
+            return {(parting[0].line, parting[1].line)}
+        one, other = ([*chain.from_iterable(self._levels(pc))] for pc in (first, then))
+        owner = self.image.owner
+        return {(self.lines[a], self.lines[b]) for a in one for b in other if owner[a] == owner[b]}
+
+    def lines_to(self, pcs: Iterable[int]) -> set[int]:
+        """The lines of some instructions, and of all calls that lead to them."""
+        return {self.lines[at] for pc in pcs for level in self._levels(pc) for at in level}
 
     def distance(self, pc: int, access: int) -> tuple[int, int]:
         """How far an instruction is from an access.

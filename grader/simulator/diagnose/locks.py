@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from grader import dataclass, regex
@@ -15,11 +16,13 @@ from grader.simulator.decode.dataflow import sources
 from grader.simulator.decode.memory import is_strong
 from grader.simulator.diagnose.consequences import Flow, is_load
 from grader.simulator.diagnose.places import LOOPS
+from grader.simulator.diagnose.race_messages import Early, Pair
 from grader.simulator.diagnose.races import ACROSS_BLOCKS, ProgramOrder, Report, subject
 
 if TYPE_CHECKING:
     from grader.compile.syntax import Node, Tree
-    from grader.simulator.diagnose.race_messages import Pair
+    from grader.simulator.diagnose.calls import Calls
+    from grader.simulator.diagnose.places import Branches
 
 _MOST_LETTERS = 1000
 """Of a line, the letters that are searched."""
@@ -31,6 +34,10 @@ _TAKES_LOCK = regex(
 _FREES = regex(r"\batomic(?:Exch|CAS)\w*\s*\([^;]*,\s*(?:0u?|false)\s*\)")
 _PUBLISHES = regex(r"\batomicCAS|\bcompare_exchange_")
 _TAKES_OBJECT = regex(r"\bcompare_exchange_\w+\s*\([^,;]{1,80},\s*(?:\d+u?|[A-Z_]+|true)\s*[,)]")
+ARRIVES = regex(r"(?:mbarrier|bar|barrier)(?:\.aligned|\.cta)*\.arrive")
+"""What hands data over without a value that threads read."""
+_PHASES = regex(r"mbarrier\.(?:try|test)_wait")
+_BARRIERS = regex(r"(?:bar|barrier)(?:\.aligned|\.cta)*\.sync")
 _ENDLESS = regex(r"\(?\s*(?:true|1)?\s*\)?")
 
 
@@ -285,3 +292,76 @@ def is_plain(op: str) -> bool:
     head, *parts = op.split(".")
     other = {"param", "local", "const", "nc", "v2", "v4", "f16x2"}
     return head in ("ld", "st") and not is_strong(op) and other.isdisjoint(parts)
+
+
+@dataclass(frozen=True)
+class Signals:
+    """What is read of a kernel's code to find signals that precede what they have to follow."""
+
+    flow: Flow
+    calls: Calls
+    branches: Branches
+    order: ProgramOrder
+    tree: Tree
+
+    def early(self, pair: Pair, waits: Sequence[int], signals: Sequence[int]) -> Iterator[Early]:
+        """The signals that precede an access of a race in a block of statements, with no wait.
+
+        Args:
+            pair: the accesses.
+            waits: the program counters of strong reads; waits for barriers are added.
+            signals: those of strong writes; arrivals at barriers are added.
+        """
+        lines_to, lines, ops = self.calls.lines_to, self.calls.lines, self.flow.image.ops
+        arriving, tests, barriers = (matching(ops, x) for x in (ARRIVES, _PHASES, _BARRIERS))
+        arrive, phases = lines_to(arriving), lines_to(tests)
+        waited = phases | {lines[pc] for pc in waits}
+        meet = waited | lines_to(barriers)
+        for access, before in (pair, pair[::-1]):
+            for signal in dict.fromkeys((*signals, *arriving)):
+                if self.order.in_one_block(before, signal) or self._repeats(signal):
+                    continue  # it signals that, or is a wait
+                for line, at in sorted(self.calls.meeting_lines(signal, access)):
+                    early = self._early(line, at, lines[before], meet if line in arrive else waited)
+                    if early is not None and line not in phases:
+                        yield replace(early, arrives=line in arrive)
+
+    def _early(self, line: int, at: int, before: int, stops: Collection[int]) -> Early | None:
+        """A signal as one that precedes an access in a block of statements, if it does.
+
+        Args:
+            line: the line of the signal.
+            at: that of the access.
+            before: that of the access that the other one has to follow.
+            stops: the lines that must not be between.
+        """
+        own, other = self.branches.statement(line, at), self.branches.statement(at, line)
+        if own is None or other is None or own[1] >= other[0]:
+            return None
+        if own[0] <= before <= own[1] or self._sets(own, other):
+            return None
+        if any(own[1] < x < max(other[0], at) for x in stops):
+            return None
+        return Early(line, at, *own, other[1])
+
+    def _repeats(self, pc: int) -> bool:
+        """Whether what an instruction reads decides whether it is repeated."""
+        return self.flow.values.blocks.get(pc) in self.flow.controlled(self.flow.loaded(pc))
+
+    def _sets(self, own: tuple[int, int], other: tuple[int, int]) -> bool:
+        """Whether a statement sets a variable that is used up to the end of another one.
+
+        Args:
+            own: the first and last line of the statement.
+            other: those of the other one.
+        """
+        sets = self.tree.walk("assignment_expression", "init_declarator")
+        left = (x.part("left") or x.part("declarator") for x in sets if own[0] <= x.line <= own[1])
+        names = {x.text for x in left if x is not None and x.kind == "identifier"}
+        used = (x for x in self.tree.walk("identifier") if own[1] < x.line <= other[1])
+        return bool(names) and any(x.text in names for x in used)
+
+
+def matching(ops: Sequence[str], pattern: re.Pattern[str]) -> list[int]:
+    """The program counters of instructions with some opcodes."""
+    return [pc for pc, op in enumerate(ops) if pattern.match(op)]

@@ -226,6 +226,7 @@ class Early:
         behind: the last line of the statement with the access.
         fence: whether a fence has to precede the signal.
         barrier: the barrier that has to precede that, or nothing.
+        arrives: whether it is an arrival at a barrier, which needs no fence.
     """
 
     line: int
@@ -235,6 +236,7 @@ class Early:
     behind: int
     fence: bool = False
     barrier: str = ""
+    arrives: bool = False
 
 
 @dataclass(frozen=True)
@@ -246,7 +248,8 @@ class Missing:
         releases: the line of a signal that has to release; 0 for none.
         widens: the lines of accesses or fences that have to be of the device's scope, not the
             block's. The race follows from that of an access.
-        fences: whether these are fences.
+        fences: whether these are fences, or one fence is enough at a wait or signal that has no
+            memory order: it acquires and releases.
         reads, writes: the line of a plain read, and of a plain write, of what threads wait for,
             that have to be atomic; 0 for none.
         meeting: where all threads of a block have to meet for a signal or wait.
@@ -294,7 +297,8 @@ def order_hint(r: Report, missing: Missing, text: Callable[[int], str]) -> str:
             "before the wait ends."
         )
         place = "the wait in " * same
-        fixes.append(_order_fix(text(line), "acquire", f"{fence} after {place}line {line}", line))
+        own = "" if missing.fences else text(line)
+        fixes.append(_order_fix(own, "acquire", f"{fence} after {place}line {line}", line))
     if line := missing.releases:
         same = line == r.line2
         what = "an earlier access" if same else f"line {r.line2}"
@@ -303,7 +307,8 @@ def order_hint(r: Report, missing: Missing, text: Callable[[int], str]) -> str:
             f"{what} takes effect."
         )
         place = "the signal in " * same
-        fixes.append(_order_fix(text(line), "release", f"{fence} before {place}line {line}", line))
+        own = "" if missing.fences else text(line)
+        fixes.append(_order_fix(own, "release", f"{fence} before {place}line {line}", line))
     fix = ", and ".join(fixes)
     run = "A run with atomics there" if 0 < missing.reads == missing.writes else "A run with that"
     return f"{' '.join(says)} {fix[:1].upper()}{fix[1:]}. {run} does not have this race."
@@ -345,8 +350,8 @@ def _wider_hint(missing: Missing, text: Callable[[int], str]) -> str:
 
 def _early_hint(r: Report, early: Early, fence: str) -> str:
     """The fix of a race of an access that is behind its thread's signal."""
-    calls = " and then ".join([early.barrier, fence] if early.barrier else [fence])
-    more = f", and call {calls} before it" * early.fence
+    calls = " and then ".join([early.barrier] * bool(early.barrier) + [fence] * early.fence)
+    more = f", and call {calls} before it" if calls else ""
     return (
         f"Line {early.line} signals other threads before line {early.access} accesses "
         f"{subject(r)}: they may access it in between. Put the statement of line {early.line} "

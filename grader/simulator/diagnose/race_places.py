@@ -175,7 +175,7 @@ class RacePlaces:
         return {
             pair: one
             for pair, one in missing.items()
-            if not (one.is_plain or (one.early and one.early.barrier))
+            if not (one.is_plain or (one.early and one.early.barrier and one.early.fence))
             or pair not in races
             or not self._ends_by_barrier(races[pair])
         }

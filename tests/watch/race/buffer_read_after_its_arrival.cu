@@ -1,5 +1,5 @@
 // launch: {"kernel": "k", "grid": [1, 1, 1], "block": [96, 1, 1], "shared": 0, "args": [["int32", 512], ["int32", 64, "out"]]}
-// expect: race error hazard RAW variable buf
+// expect: race error hazard WAR variable buf
 #include <cooperative_groups.h>
 #include <cuda/barrier>
 #include <cuda/std/utility>

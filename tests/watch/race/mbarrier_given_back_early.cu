@@ -1,5 +1,5 @@
 // launch: {"kernel": "k", "grid": [1, 1, 1], "block": [96, 1, 1], "shared": 0, "args": [["int32", 512], ["int32", 64, "out"]]}
-// expect: race error hazard RAW variable buf
+// expect: race error hazard WAR variable buf
 typedef unsigned long long u64;
 __device__ unsigned sp(const void *p) { return (unsigned)__cvta_generic_to_shared(p); }
 __device__ void init(u64 *b, int n) { asm volatile("mbarrier.init.shared.b64 [%0], %1;" :: "r"(sp(b)), "r"(n) : "memory"); }
