@@ -27,6 +27,7 @@ from grader.simulator.decode.module import Image
 from grader.simulator.edited_code import access_rows, ordering, with_fences
 from grader.simulator.late import MOST_FENCES, moved, some_fences
 from grader.simulator.order_runs import (
+    LOOKS_IN_A_PAUSE,
     MOST_CHANGES,
     MOST_PAUSES,
     PAUSE_CHANGES,
@@ -35,7 +36,10 @@ from grader.simulator.order_runs import (
     OrderRuns,
 )
 from grader.simulator.pauses import Traces, backward_order, order_for, some_of
-from grader.simulator.schedules import ABREAST, ORDER_KINDS, PATIENT
+from grader.simulator.schedules import ABREAST, BY_ACCESS, GIVE_UP, ORDER_KINDS, PATIENT
+
+LONG_LOOK_STEPS = 1 << 23
+"""The warp instructions of all runs together in which waits give up after many looks."""
 
 MOST_WRONG = 4
 """The wrong runs that are made again with another memory order."""
@@ -249,3 +253,50 @@ def _is_fenced(image: Image, read: int) -> bool:
     kinds = ((op.partition(".")[0], op) for op in reversed(image.ops[:read]))
     last = next((op for head, op in kinds if head in ("ld", "st", "atom", "red", *FENCES)), "")
     return last.startswith(("membar", "fence.sc"))
+
+
+def given_up(runs: OrderRuns, image: Image, pauses: Sequence[How]) -> tuple[Finding, ...]:
+    """The first wrong accesses of runs in which waits give up after many looks.
+
+    What such a run leaves, and how it ends, may be right: it has waited for as long as it should.
+
+    Args:
+        runs: the runs of the launch.
+        image: the code that runs.
+        pauses: runs in which a thread pauses, who may have what others wait for.
+    """
+    limited, looks, left = runs.limited, runs.looks, LONG_LOOK_STEPS
+    if looks <= LOOKS_IN_A_PAUSE or runs.timed:
+        return ()
+    for how in (*map(How, GIVE_UP), *pauses[:MOST_PAUSES]):
+        if left < looks:
+            break
+        how = replace(how, limited=frozenset(limited), long_looks=2 * looks)
+        run = runs.runs.one(left, how)
+        left -= run.raw.steps
+        wrong = tuple(f for f in run.errors if f.kind in BY_ACCESS)
+        if wrong and not runs.harmless:
+            return _with_wait(wrong, image, [*limited])
+    return ()
+
+
+def _with_wait(
+    found: tuple[Finding, ...], image: Image, limited: Sequence[int]
+) -> tuple[Finding, ...]:
+    """Findings of a run in which waits gave up, of races with the only line that waits so.
+
+    Of a lock that is given up, the finding itself says so.
+    """
+    lines = {image.locations[pc].line for pc in limited}
+    swaps = any({"cas", "exch"} & {*image.ops[pc].split(".")} for pc in limited)
+    if swaps or len(lines) > 1:
+        return found
+    hint = (
+        "The loop around line {} may end before what it waits for, and line {} is executed all the "
+        "same. Execute it only where the wait has succeeded."
+    )
+    where = max(lines)
+    return tuple(
+        replace(f, hint=hint.format(where, f.line)) if f.kind == "race" and f.line else f
+        for f in found
+    )

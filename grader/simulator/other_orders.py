@@ -28,7 +28,7 @@ from grader.simulator.decisions import Decisions
 from grader.simulator.decode.module import Image
 from grader.simulator.diagnose.branching import limited_reads
 from grader.simulator.diagnose.merging import is_narrow, merge_findings, with_wider_pairs
-from grader.simulator.interleavings import Pauses, old_value, pauses_before
+from grader.simulator.interleavings import Pauses, given_up, old_value, pauses_before
 from grader.simulator.late import (
     Late,
     late_accesses,
@@ -72,7 +72,6 @@ from grader.simulator.schedules import (
     reads_clocks,
     strong_loads,
 )
-from grader.simulator.wait_trials import given_up
 
 OLD_SCHEDULES = (0, 6)
 """The orders that are run with old values: the usual one, that in which all run abreast, and then

@@ -7,8 +7,7 @@ has left the barrier. A run without that, and without any finding, shows it.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import replace
 from functools import cached_property, partial
 from math import prod
@@ -18,17 +17,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grader import regex
-from grader.launch import WARP_SIZE, Finding, Launch
+from grader.launch import WARP_SIZE, Launch
 from grader.simulator.core import bindings as c
 from grader.simulator.core.run import Limits, Machine, Raw
 from grader.simulator.decode.memory import SHARED
-from grader.simulator.decode.module import Image
 from grader.simulator.diagnose.aborts import Arrivals, arrivals
-from grader.simulator.diagnose.copies import NOT_COMMITTED, WHY_BITS
-from grader.simulator.diagnose.places import LOOPS
+from grader.simulator.diagnose.copies import GROUP_LEFT, NOT_COMMITTED, WHY_BITS
+from grader.simulator.diagnose.mbarriers import constant_parities, never_awaited
 from grader.simulator.diagnose.races import ACROSS_BLOCKS, IN_FLIGHT, WITHIN_WARP, Report
 from grader.simulator.edited_code import (
     MOST_STEPS,
+    behind,
     changed_machine,
     function_of,
     most_trials,
@@ -37,31 +36,24 @@ from grader.simulator.edited_code import (
     with_other_parity,
     with_retries,
 )
-from grader.simulator.order_runs import LOOKS_IN_A_PAUSE, MOST_PAUSES, How, OrderRuns
 from grader.simulator.ptx.call_copies import original_name
 from grader.simulator.ptx.model import Function, Instruction, root_lines
-from grader.simulator.schedules import BY_ACCESS, GIVE_UP
 
 if TYPE_CHECKING:
-    from grader.compile.syntax import Node
     from grader.simulator.diagnose.kernel_code import KernelCode
 
 MOST_TRIALS = 4
 """The waits, and the arrivals, that are tried."""
 
-LONG_LOOK_STEPS = 1 << 23
-"""The warp instructions of all runs together in which waits give up after many looks."""
-
 MOST_TRACED = 1 << 16
 """The accesses that are recorded to know which blocks came to a place."""
 
-_WAITS = ("mbarrier.try_wait", "mbarrier.test_wait")
+WAITS = ("mbarrier.try_wait", "mbarrier.test_wait")
+_COPIES, _COMMIT = ("cp.async.ca", "cp.async.cg"), "cp.async.commit_group"
 _DROP, _GROUP = "mbarrier.arrive_drop", "cp.async.wait_group"
-_WAIT_NAME = regex(r"wait|try|test|parity", re.IGNORECASE)
-_ASM_WAIT = regex(r"\bmbarrier\.(?:try|test)_wait\.parity\b[^;\]]*\](?:\s*,\s*(\d)\s*[;,])?")
-_PARITY = regex(r"[01][uU]?|true|false")
 _WHERE = ("at", "bytes", "block", "thread", "phase", "space", "buffer")
-_REGISTER = regex(r"%r\d+")
+_REGISTER, _NEAR = regex(r"%r\d+"), 6
+"""A register of 32 bits, and how many instructions a value precedes the one that passes it by."""
 _WORD, _NOBODY = 4, 1 << 62
 _HARMLESS = {c.OLD_VALUE, c.EARLY_EXIT}
 
@@ -199,19 +191,25 @@ class WaitTrials:
                 "(count_down, arrive_and_wait), and use it once: it has no second phase."
             )
         ops = self.machine.image.ops
-        if not any(op.startswith((*_WAITS, _GROUP)) for op in ops):
+        if not any(op.startswith((*WAITS, _GROUP)) for op in ops):
             return ""
         if set(map(int, raw.reports["kind"])) <= _HARMLESS:
             return ""
         trials = self._trials(raw) if raw.steps <= MOST_STEPS else iter(())
         clean = (text for machine, text in trials if self._is_clean(machine()))
-        return next(clean, "") or next(self._constant_parities(), "")
+        own = self.code.variables.tree, self.code.lines, {*self.code.line_of}
+        if (known := next(clean, "")) or not any(op.startswith(WAITS) for op in ops):
+            return known
+        parity = any(op.startswith(WAITS) and ".parity" in op for op in ops)
+        elsewhere = any(map(_is_elsewhere, raw.reports))
+        known = next(constant_parities(*own), "") if parity else ""
+        return known or ("" if elsewhere else never_awaited(*own))
 
     def _trials(self, raw: Raw) -> Iterator[tuple[Callable[[], Machine | None], str]]:
         """The runs to try, each with what it shows if it has no finding."""
         ops, most = self.machine.image.ops, most_trials(self.machine.image, MOST_TRIALS)
         untested = [
-            pc for pc, op in enumerate(ops) if op.startswith(_WAITS) and not self._repeats(pc)
+            pc for pc, op in enumerate(ops) if op.startswith(WAITS) and not self._repeats(pc)
         ]
         for pc in untested[:most]:
             yield (
@@ -228,14 +226,22 @@ class WaitTrials:
                 f"{self._line(pc)}, or not arrive after it. A run with the first has no finding.",
             )
         groups = [pc for pc, op in enumerate(ops) if op == _GROUP]
-        for pc in groups[: most * any(map(_lacks_commit, raw.reports))]:
+        for pc in groups[: most * any(_why(r) == NOT_COMMITTED for r in raw.reports)]:
             yield (
                 partial(self._changed, with_commit, pc),
                 f"The wait of line {self._line(pc)} covers committed copies only. Commit the "
                 "copies between the last of them and this wait (__pipeline_commit(), "
                 "producer_commit(), cp.async.commit_group). A run with that has no finding.",
             )
-
+        left = {self._line(int(r["pc2"])) for r in raw.reports if _why(r) == GROUP_LEFT}
+        for line, then in [*self._uncommitted(left)][:most]:
+            yield (
+                partial(self._committed, line),
+                f"The copies of line {line} and line {then} are in one group, which the wait lets "
+                f"stay in flight: no commit is between them. Commit the copies of line {line} "
+                f"before line {then} (__pipeline_commit(), cp.async.commit_group). A run with that "
+                "has no finding.",
+            )
         for function, at, operand in [*self._parities()][:most]:
             line = [*root_lines(i.location for i in function.body)][at]
             yield (
@@ -256,11 +262,15 @@ class WaitTrials:
             return
         for at, i in enumerate(own.body):
             then = own.body[at + 1] if at + 1 < len(own.body) else i
-            passed = i.op.startswith("st.param.b32") and then.op.startswith("call")
+            passed = i.op.startswith("st.param") and then.op.startswith("call")
             if _takes_parity(i) and _REGISTER.fullmatch(i.operands[2]):
                 yield own, at, 2
-            elif passed and waits & {*then.operands} and _REGISTER.fullmatch(i.operands[-1]):
+            elif not passed or waits.isdisjoint(then.operands):
+                continue
+            elif _REGISTER.fullmatch(i.operands[-1]):
                 yield own, at, -1
+            elif (kept := _kept_before(own, at)) is not None:
+                yield own, kept, -1
 
     def _is_below_zero(self, r: Any) -> bool:
         """Whether a report is that of a wait for a cuda::latch with a negative count."""
@@ -282,114 +292,54 @@ class WaitTrials:
         found = function_of(self.machine, pc)
         return found and changed_machine(self.machine, change(*found))
 
+    def _uncommitted(self, lines: Collection[int]) -> Iterator[tuple[int, int]]:
+        """Of the lines of some copies those behind which another copy is next, with its line."""
+        ops = [*enumerate(self.machine.image.ops)]
+        commits = self.code.calls.lines_to(pc for pc, op in ops if op == _COMMIT)
+        copies = self.code.calls.lines_to(pc for pc, op in ops if op.startswith(_COPIES))
+        for line in sorted(lines):
+            then = min((x for x in copies | commits if x > line), default=0)
+            if line not in commits and then in copies - commits:
+                yield line, then
+
+    def _committed(self, line: int) -> Machine | None:
+        """The machine with a commit behind a line of the kernel; None if it has none."""
+        kernel = original_name(self.machine.image.functions[0].name)
+        function = self.machine.module.functions[kernel]
+        lines = [*root_lines(i.location for i in function.body)]
+        own = [k for k, at in enumerate(lines) if at == line]
+        place = behind(function, own) if own else len(lines)
+        return (
+            changed_machine(self.machine, with_commit(function, place))
+            if place < len(lines)
+            else None
+        )
+
     def _is_clean(self, machine: Machine | None) -> bool:
         if machine is None:
             return False
         raw = self.run(machine, 0)
         return raw.ended and set(map(int, raw.reports["kind"])) <= _HARMLESS
 
-    def _constant_parities(self) -> Iterator[str]:
-        """What is wrong with waits for one parity in each round of a loop."""
-        if not any(op.startswith(_WAITS) and ".parity" in op for op in self.machine.image.ops):
-            return
-        lines = {*self.code.line_of}
-        for call in self.code.variables.tree.walk("call_expression"):
-            name, arguments = call.part("function"), call.part("arguments")
-            given = arguments.named if arguments else ()
-            known = name is not None and call.line in lines and len(given) > 1
-            if name is None or not known or not _WAIT_NAME.search(name.text):
-                continue
-            if _PARITY.fullmatch(given[-1].text) and (loop := _rounds_of(call, given[0])):
-                yield _constant_parity(call, loop, given[-1].text)
-        for wait in self.code.variables.tree.walk("gnu_asm_expression"):
-            inputs = [x for part in wait.walk("gnu_asm_input_operand") if (x := part.part("value"))]
-            text = "\n".join(self.code.lines[wait.line - 1 : wait.last_line])
-            found = _ASM_WAIT.search(text) if inputs else None
-            parity = (found and found[1]) or inputs[-1].text if found else ""
-            if _PARITY.fullmatch(parity) and (loop := _rounds_of(wait, inputs[0])):
-                yield _constant_parity(wait, loop, parity)
-
 
 def _takes_parity(i: Instruction) -> bool:
-    return i.op.startswith(_WAITS) and ".parity" in i.op and len(i.operands) > 2
+    return i.op.startswith(WAITS) and ".parity" in i.op and len(i.operands) > 2
 
 
-def _lacks_commit(r: Any) -> bool:
-    """Whether a report is a race with an asynchronous copy that was not committed."""
+def _kept_before(function: Function, at: int) -> int | None:
+    """The index of the store of a value whose address an instruction passes to a function."""
+    near = range(max(0, at - _NEAR), at)
+    kept = [k for k in near if function.body[k].op.startswith(("st.u32", "st.local.u32"))]
+    known = kept and _REGISTER.fullmatch(function.body[kept[-1]].operands[-1])
+    return kept[-1] if known else None
+
+
+def _why(r: Any) -> int:
+    """Why the asynchronous copy of a race is in flight; -1 where there is none."""
     flight = int(r["kind"]) == c.RACE and int(r["flags"]) & IN_FLIGHT
-    return bool(flight) and int(r["extra"]) % (1 << WHY_BITS) == NOT_COMMITTED
+    return int(r["extra"]) % (1 << WHY_BITS) if flight else -1
 
 
-def _constant_parity(wait: Node, loop: Node, parity: str) -> str:
-    return (
-        f"Line {wait.line} waits for parity {parity} in each round of the loop of line "
-        f"{loop.line}. Phases have parity 0 and 1 in turn: wait for the parity of the round's "
-        "phase, which changes from round to round."
-    )
-
-
-def _rounds_of(call: Node, barrier: Node) -> Node | None:
-    """The loop around a wait, other than one that repeats it, whose rounds use one barrier."""
-    if re.search(r"[\[+]", barrier.text):
-        return None
-    outputs = {x.text for out in call.walk("gnu_asm_output_operand") if (x := out.part("value"))}
-    names = {*re.findall(r"[A-Za-z_]\w*", barrier.text)}
-    for loop in call.ancestors:
-        condition = loop.part("condition") if loop.kind in LOOPS else None
-        repeats = condition is not None and (
-            condition.start <= call.start < condition.end
-            or not outputs.isdisjoint(re.findall(r"\w+", condition.text))
-        )
-        if loop.kind not in LOOPS or repeats:
-            continue
-        made = loop.walk("init_declarator", "assignment_expression")
-        set_in = {(n.part("declarator") or n.part("left") or n).text for n in made}
-        return loop if names.isdisjoint(set_in) else None
-    return None
-
-
-def given_up(runs: OrderRuns, image: Image, pauses: Sequence[How]) -> tuple[Finding, ...]:
-    """The first wrong accesses of runs in which waits give up after many looks.
-
-    What such a run leaves, and how it ends, may be right: it has waited for as long as it should.
-
-    Args:
-        runs: the runs of the launch.
-        image: the code that runs.
-        pauses: runs in which a thread pauses, who may have what others wait for.
-    """
-    limited, looks, left = runs.limited, runs.looks, LONG_LOOK_STEPS
-    if looks <= LOOKS_IN_A_PAUSE or runs.timed:
-        return ()
-    for how in (*map(How, GIVE_UP), *pauses[:MOST_PAUSES]):
-        if left < looks:
-            break
-        how = replace(how, limited=frozenset(limited), long_looks=2 * looks)
-        run = runs.runs.one(left, how)
-        left -= run.raw.steps
-        wrong = tuple(f for f in run.errors if f.kind in BY_ACCESS)
-        if wrong and not runs.harmless:
-            return _with_wait(wrong, image, [*limited])
-    return ()
-
-
-def _with_wait(
-    found: tuple[Finding, ...], image: Image, limited: Sequence[int]
-) -> tuple[Finding, ...]:
-    """Findings of a run in which waits gave up, of races with the only line that waits so.
-
-    Of a lock that is given up, the finding itself says so.
-    """
-    lines = {image.locations[pc].line for pc in limited}
-    swaps = any({"cas", "exch"} & {*image.ops[pc].split(".")} for pc in limited)
-    if swaps or len(lines) > 1:
-        return found
-    hint = (
-        "The loop around line {} may end before what it waits for, and line {} is executed all the "
-        "same. Execute it only where the wait has succeeded."
-    )
-    where = max(lines)
-    return tuple(
-        replace(f, hint=hint.format(where, f.line)) if f.kind == "race" and f.line else f
-        for f in found
-    )
+def _is_elsewhere(r: Any) -> bool:
+    """Whether a report is a race in memory that no mbarrier of a block orders."""
+    return int(r["kind"]) == c.RACE and int(r["space"]) != SHARED

@@ -148,3 +148,49 @@ extern "C" __global__ void group_copies_too_early(const float *x, float *y) {
     y[base + 64 * i + t] = s[i & 1][63 - t];
   }
 }
+
+// Wrong: nothing waits for the copies of a stage.
+// kernel stages_not_awaited grid 1 block 64
+// in x float32 = np.arange(64 * 6)
+// out y float32 = x.reshape(6, 64).sum(0)[::-1]
+// hints No thread calls consumer_wait()
+extern "C" __global__ void stages_not_awaited(const float *x, float *y) {
+  __shared__ float s[2][64];
+  __shared__ cuda::pipeline_shared_state<cuda::thread_scope_block, 2> state;
+  auto block = cg::this_thread_block();
+  auto pipe = cuda::make_pipeline(block, &state);
+  float sum = 0;
+  for (int k = 0, next = 0; k < 6; ++k) {
+    for (; next < 6 && next < k + 2; ++next) {
+      pipe.producer_acquire();
+      cuda::memcpy_async(block, s[next % 2], x + next * 64, 256, pipe);  // <- race
+      pipe.producer_commit();
+    }
+    sum += s[k % 2][63 - threadIdx.x];  // <- race
+    pipe.consumer_release();
+  }
+  y[threadIdx.x] = sum;
+}
+
+// Wrong: nothing waits until a stage is free.
+// kernel stages_not_acquired grid 1 block 64
+// in x float32 = np.arange(64 * 6)
+// out y float32 = x.reshape(6, 64).sum(0)[::-1]
+// hints No thread calls producer_acquire()
+extern "C" __global__ void stages_not_acquired(const float *x, float *y) {
+  __shared__ float s[2][64];
+  __shared__ cuda::pipeline_shared_state<cuda::thread_scope_block, 2> state;
+  auto block = cg::this_thread_block();
+  auto pipe = cuda::make_pipeline(block, &state);
+  float sum = 0;
+  for (int k = 0, next = 0; k < 6; ++k) {
+    for (; next < 6 && next < k + 2; ++next) {
+      cuda::memcpy_async(block, s[next % 2], x + next * 64, 256, pipe);  // <- race
+      pipe.producer_commit();
+    }
+    pipe.consumer_wait();
+    sum += s[k % 2][63 - threadIdx.x];  // <- race
+    pipe.consumer_release();
+  }
+  y[threadIdx.x] = sum;
+}

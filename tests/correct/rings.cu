@@ -1,9 +1,11 @@
 // Rings of buffers in shared memory: asynchronous copies, barriers of two halves, named barriers.
 #include <cuda/barrier>
 #include <cuda/pipeline>
+#include <cuda/ptx>
 #include <cuda_pipeline.h>
 #include <cooperative_groups.h>
 namespace cg = cooperative_groups;
+namespace ptx = cuda::ptx;
 using Barrier = cuda::barrier<cuda::thread_scope_block>;
 
 // Three-stage cp.async pipeline by hand.
@@ -85,6 +87,7 @@ extern "C" __global__ void ring(const int *x, int *y) {
 // kernel ring_freed grid 1 block 64
 // in x int32 = np.arange(32 * 6)
 // out y int32 = x.reshape(6, 32).sum(0)
+// hints Put the statement of line A< after line B<. A run with that
 extern "C" __global__ void ring_freed(const int *x, int *y) {
   __shared__ Barrier full[2], empty[2];
   __shared__ int s[2][32];
@@ -101,8 +104,8 @@ extern "C" __global__ void ring_freed(const int *x, int *y) {
     int sum = 0;
     for (int k = 0; k < 6; ++k) {
       full[k % 2].arrive_and_wait();
-      if (k + 2 < 6) (void)empty[k % 2].arrive();
-      sum += s[k % 2][31 - lane];  // <- race
+      if (k + 2 < 6) (void)empty[k % 2].arrive();  // <A
+      sum += s[k % 2][31 - lane];  // <B <- race
     }
     y[lane] = sum;
   }
@@ -197,4 +200,223 @@ extern "C" __global__ void calls_in_turns(const int *x, int *y) {
     }
     __syncwarp();
   }
+}
+
+// A ring of bulk copies: one lane of each warp arrives at `empty` for all.
+// kernel bulk_ring grid 1 block 64
+// in x int32 = np.arange(64 * 6)
+// out y int32 = x.reshape(6, 64).sum(0)
+extern "C" __global__ void bulk_ring(const int *x, int *y) {
+  __shared__ alignas(128) int s[2][64];
+  __shared__ uint64_t full[2], empty[2];
+  int t = threadIdx.x, sum = 0;
+  if (t < 2) { ptx::mbarrier_init(&full[t], 1); ptx::mbarrier_init(&empty[t], 2); }
+  __syncthreads();
+  for (int k = 0; k < 6; ++k) {
+    int b = k % 2, phase = k / 2 % 2;
+    if (t == 0) {
+      while (!ptx::mbarrier_try_wait_parity(&empty[b], phase ^ 1)) ;
+      ptx::mbarrier_arrive_expect_tx(ptx::sem_release, ptx::scope_cta, ptx::space_shared, &full[b], 256);
+      ptx::cp_async_bulk(ptx::space_cluster, ptx::space_global, s[b], x + k * 64, 256, &full[b]);
+    }
+    while (!ptx::mbarrier_try_wait_parity(&full[b], phase)) ;
+    sum += s[b][t];
+    __syncwarp();
+    if (t % 32 == 0) ptx::mbarrier_arrive(&empty[b]);
+  }
+  y[t] = sum;
+}
+
+// Right: with a buffer for each round nothing has to wait for `empty`.
+// kernel bulk_ring_of_one_round grid 1 block 64
+// in x int32 = np.arange(64 * 2)
+// out y int32 = x.reshape(2, 64).sum(0)
+extern "C" __global__ void bulk_ring_of_one_round(const int *x, int *y) {
+  __shared__ alignas(128) int s[2][64];
+  __shared__ uint64_t full[2], empty[2];
+  int t = threadIdx.x, sum = 0;
+  if (t < 2) { ptx::mbarrier_init(&full[t], 1); ptx::mbarrier_init(&empty[t], 2); }
+  __syncthreads();
+  for (int b = 0; b < 2; ++b) {
+    if (t == 0) {
+      ptx::mbarrier_arrive_expect_tx(ptx::sem_release, ptx::scope_cta, ptx::space_shared, &full[b], 256);
+      ptx::cp_async_bulk(ptx::space_cluster, ptx::space_global, s[b], x + b * 64, 256, &full[b]);
+    }
+    while (!ptx::mbarrier_try_wait_parity(&full[b], 0)) ;
+    sum += s[b][t];
+    if (t % 32 == 0) ptx::mbarrier_arrive(&empty[b]);
+  }
+  y[t] = sum;
+}
+
+// Wrong: the lane arrives while others of its warp may still read.
+// kernel bulk_ring_without_syncwarp grid 1 block 64
+// in x int32 = np.arange(64 * 6)
+// out y int32 = x.reshape(6, 64).sum(0)
+// hints put __syncwarp() before line B<. A run with that
+extern "C" __global__ void bulk_ring_without_syncwarp(const int *x, int *y) {
+  __shared__ alignas(128) int s[2][64];
+  __shared__ uint64_t full[2], empty[2];
+  int t = threadIdx.x, sum = 0;
+  if (t < 2) { ptx::mbarrier_init(&full[t], 1); ptx::mbarrier_init(&empty[t], 2); }
+  __syncthreads();
+  for (int k = 0; k < 6; ++k) {
+    int b = k % 2, phase = k / 2 % 2;
+    if (t == 0) {
+      while (!ptx::mbarrier_try_wait_parity(&empty[b], phase ^ 1)) ;
+      ptx::mbarrier_arrive_expect_tx(ptx::sem_release, ptx::scope_cta, ptx::space_shared, &full[b], 256);
+      ptx::cp_async_bulk(ptx::space_cluster, ptx::space_global, s[b], x + k * 64, 256, &full[b]);
+    }
+    while (!ptx::mbarrier_try_wait_parity(&full[b], phase)) ;
+    sum += s[b][t];  // <- race
+    if (t % 32 == 0) ptx::mbarrier_arrive(&empty[b]);  // <B
+  }
+  y[t] = sum;
+}
+
+// Wrong: the lane arrives before its warp reads.
+// kernel bulk_ring_freed_early grid 1 block 64
+// in x int32 = np.arange(64 * 6)
+// out y int32 = x.reshape(6, 64).sum(0)
+// hints Put the statement of line A< after line B<, and call __syncwarp() before it. A run with that
+extern "C" __global__ void bulk_ring_freed_early(const int *x, int *y) {
+  __shared__ alignas(128) int s[2][64];
+  __shared__ uint64_t full[2], empty[2];
+  int t = threadIdx.x, sum = 0;
+  if (t < 2) { ptx::mbarrier_init(&full[t], 1); ptx::mbarrier_init(&empty[t], 2); }
+  __syncthreads();
+  for (int k = 0; k < 6; ++k) {
+    int b = k % 2, phase = k / 2 % 2;
+    if (t == 0) {
+      while (!ptx::mbarrier_try_wait_parity(&empty[b], phase ^ 1)) ;
+      ptx::mbarrier_arrive_expect_tx(ptx::sem_release, ptx::scope_cta, ptx::space_shared, &full[b], 256);
+      ptx::cp_async_bulk(ptx::space_cluster, ptx::space_global, s[b], x + k * 64, 256, &full[b]);  // <- race
+    }
+    while (!ptx::mbarrier_try_wait_parity(&full[b], phase)) ;
+    __syncwarp();
+    if (t % 32 == 0) ptx::mbarrier_arrive(&empty[b]);  // <A
+    sum += s[b][t];  // <B <- race
+  }
+  y[t] = sum;
+}
+
+// Wrong: nothing waits for `empty`, so that a warp misses phases.
+// kernel bulk_ring_without_empty grid 1 block 64
+// in x int32 = np.arange(64 * 6)
+// out y int32 = x.reshape(6, 64).sum(0)
+// hints Line A< arrives at `empty`, and no thread waits for it.
+extern "C" __global__ void bulk_ring_without_empty(const int *x, int *y) {
+  __shared__ alignas(128) int s[2][64];
+  __shared__ uint64_t full[2], empty[2];
+  int t = threadIdx.x, sum = 0;
+  if (t < 2) { ptx::mbarrier_init(&full[t], 1); ptx::mbarrier_init(&empty[t], 2); }
+  __syncthreads();
+  for (int k = 0; k < 6; ++k) {
+    int b = k % 2, phase = k / 2 % 2;
+    if (t == 0) {
+      ptx::mbarrier_arrive_expect_tx(ptx::sem_release, ptx::scope_cta, ptx::space_shared, &full[b], 256);
+      ptx::cp_async_bulk(ptx::space_cluster, ptx::space_global, s[b], x + k * 64, 256, &full[b]);
+    }
+    while (!ptx::mbarrier_try_wait_parity(&full[b], phase)) ;  // <- timeout
+    sum += s[b][t];
+    __syncwarp();
+    if (t % 32 == 0) ptx::mbarrier_arrive(&empty[b]);  // <A <- barrier-divergence
+  }
+  y[t] = sum;
+}
+
+// Wrong: nothing waits for the copies, which comes before the arrivals that follow too early.
+// kernel bulk_ring_without_full grid 1 block 64
+// in x int32 = np.arange(64 * 6)
+// out y int32 = x.reshape(6, 64).sum(0)
+// finds barrier-divergence error gets a second arrival in one phase
+// hints Line A< arrives at `full`, and no thread waits for it.
+extern "C" __global__ void bulk_ring_without_full(const int *x, int *y) {
+  __shared__ alignas(128) int s[2][64];
+  __shared__ uint64_t full[2], empty[2];
+  int t = threadIdx.x, sum = 0;
+  if (t < 2) { ptx::mbarrier_init(&full[t], 1); ptx::mbarrier_init(&empty[t], 2); }
+  __syncthreads();
+  for (int k = 0; k < 6; ++k) {
+    int b = k % 2, phase = k / 2 % 2;
+    if (t == 0) {
+      while (!ptx::mbarrier_try_wait_parity(&empty[b], phase ^ 1)) ;  // <- timeout
+      ptx::mbarrier_arrive_expect_tx(ptx::sem_release, ptx::scope_cta, ptx::space_shared, &full[b], 256);  // <A
+      ptx::cp_async_bulk(ptx::space_cluster, ptx::space_global, s[b], x + k * 64, 256, &full[b]);
+    }
+    sum += s[b][t];  // <- race
+    __syncwarp();
+    if (t % 32 == 0) ptx::mbarrier_arrive(&empty[b]);  // <- barrier-divergence
+  }
+  y[t] = sum;
+}
+
+// Wrong: the wait for `full` has the parity of `empty`.
+// kernel bulk_ring_with_one_parity_wrong grid 1 block 64
+// in x int32 = np.arange(64 * 6)
+// out y int32 = x.reshape(6, 64).sum(0)
+// hints Line A< waits for the parity of another phase than the one that it needs.
+extern "C" __global__ void bulk_ring_with_one_parity_wrong(const int *x, int *y) {
+  __shared__ alignas(128) int s[2][64];
+  __shared__ uint64_t full[2], empty[2];
+  int t = threadIdx.x, sum = 0;
+  if (t < 2) { ptx::mbarrier_init(&full[t], 1); ptx::mbarrier_init(&empty[t], 2); }
+  __syncthreads();
+  for (int k = 0; k < 6; ++k) {
+    int b = k % 2, phase = k / 2 % 2;
+    if (t == 0) {
+      while (!ptx::mbarrier_try_wait_parity(&empty[b], phase ^ 1)) ;
+      ptx::mbarrier_arrive_expect_tx(ptx::sem_release, ptx::scope_cta, ptx::space_shared, &full[b], 256);
+      ptx::cp_async_bulk(ptx::space_cluster, ptx::space_global, s[b], x + k * 64, 256, &full[b]);
+    }
+    while (!ptx::mbarrier_try_wait_parity(&full[b], phase ^ 1)) ;  // <A <- timeout
+    sum += s[b][t];
+    __syncwarp();
+    if (t % 32 == 0) ptx::mbarrier_arrive(&empty[b]);
+  }
+  y[t] = sum;
+}
+
+// Wrong: half of the threads arrive before they read.
+// kernel named_early grid 1 block 128
+// in x int32 = np.arange(64 * 4)
+// out y int32 = x.reshape(4, 64).sum(0)
+// hints Put the statement of line A< after line B<. A run with that
+extern "C" __global__ void named_early(const int *x, int *y) {
+  __shared__ int s[64];
+  int t = threadIdx.x;
+  if (t < 64) {
+    for (int k = 0; k < 4; ++k) {
+      if (k) bar_sync(2, 128);
+      s[63 - t] = x[k * 64 + t];  // <- race
+      bar_arrive(1, 128);
+    }
+  } else {
+    int sum = 0;
+    for (int k = 0; k < 4; ++k) {
+      bar_sync(1, 128);
+      if (k < 3) bar_arrive(2, 128);  // <A
+      sum += s[127 - t];  // <B <- race
+    }
+    y[t - 64] = sum;
+  }
+}
+
+// Wrong: the first copy is committed with the second one.
+// kernel first_stage_not_committed grid 1 block 64
+// in x float32 = np.arange(64 * 4)
+// out y float32 = x.reshape(4, 64).sum(0)
+// hints The copies of line A< and line B< are in one group
+extern "C" __global__ void first_stage_not_committed(const float *x, float *y) {
+  __shared__ float s[2][64];
+  int t = threadIdx.x;
+  float sum = 0;
+  __pipeline_memcpy_async(&s[0][t], &x[t], 4);  // <A
+  for (int k = 0; k < 4; ++k) {
+    if (k < 3) __pipeline_memcpy_async(&s[(k + 1) % 2][t], &x[(k + 1) * 64 + t], 4);  // <B <- race
+    __pipeline_commit();
+    __pipeline_wait_prior(1);
+    sum += s[k % 2][t];  // <- race
+  }
+  y[t] = sum;
 }

@@ -123,7 +123,8 @@ def pipeline_hint(line: str) -> str:
     if "producer_acquire" in line:
         return (
             "producer_acquire() waits until every consumer has released the stage. Let each thread "
-            "that consumes call consumer_release() once for each consumer_wait()."
+            "that consumes call consumer_release() once for each consumer_wait(). One that also "
+            "produces must not acquire more stages than the pipeline has before it releases one."
         )
     if "consumer_wait" in line:
         return (
@@ -317,8 +318,9 @@ def abort_finding(
         variables: those of the source.
         came: by line, which blocks came there less often than others.
     """
+    line = "".join(variables.source.split("\n")[r.line - 1 : r.line])
     if r.kind in (c.STANDSTILL, c.LIMIT) and r.flags & _AT_MBARRIER:
-        return _endless_wait(r, "".join(variables.source.split("\n")[r.line - 1 : r.line]))
+        return _endless_wait(r, line)
     if r.kind in (c.TIMEOUT, c.LIMIT) and (finding := _always_true(r, variables)):
         return finding
     if awaits_value(r) and r.target.name == GRID_BARRIER:
@@ -339,7 +341,7 @@ def abort_finding(
     if r.kind in (c.LIMIT, c.TIMEOUT) and r.flags & _AWAITED:
         return _ended_wait(r)
     if timeout := _TIMEOUTS.get((r.kind, r.extra)):
-        return Finding("timeout", "error", timeout[0], hint=timeout[1])
+        return Finding("timeout", "error", timeout[0], hint=pipeline_hint(line) or timeout[1])
     if r.kind == c.ASSERTION:
         condition = f"`{r.target.element}` " if r.target.element else ""
         return Finding(

@@ -25,7 +25,7 @@ from grader.simulator.diagnose.branching import decided, meetings
 from grader.simulator.diagnose.confirmation import Confirmation
 from grader.simulator.diagnose.copies import is_awaited_in_vain, is_copied_over
 from grader.simulator.diagnose.local_places import LocalPlaces
-from grader.simulator.diagnose.mbarriers import follows_small_count, has_small_count
+from grader.simulator.diagnose.mbarriers import upsets_phases
 from grader.simulator.diagnose.races import (
     ACROSS_BLOCKS,
     ATOMIC,
@@ -323,7 +323,7 @@ class Consequences:
                 or is_awaited_in_vain(other, r)
                 or _holds_up(r, other)
                 or _upsets(r, other)
-                or (has_small_count(r) and follows_small_count(other))
+                or upsets_phases(r, other)
                 or self._addresses(other, names)
                 or (other.kind == c.INVALID and self._addresses(other, chosen))
                 or self._is_decided(r, other, blocks)

@@ -30,7 +30,7 @@ WHY_BITS = 3
 (
     _NO_WAIT,
     NOT_COMMITTED,
-    _GROUP_LEFT,
+    GROUP_LEFT,
     _PHASE_NOT_AWAITED,
     _EARLIER_PHASE,
     _OTHERS_WAITED,
@@ -43,6 +43,12 @@ def tracking_barrier(r: Report) -> int | None:
     why = r.extra & ((1 << WHY_BITS) - 1)
     tracked = r.has(IN_FLIGHT) and _PHASE_NOT_AWAITED <= why <= _OTHERS_WAITED
     return r.extra >> WHY_BITS if tracked else None
+
+
+def not_awaited_by(r: Report) -> int | None:
+    """The offset of the mbarrier of a copy that a thread reads, if no thread has waited."""
+    why = r.extra & ((1 << WHY_BITS) - 1)
+    return tracking_barrier(r) if why == _PHASE_NOT_AWAITED and not r.has(STORE) else None
 
 
 def wait_hint(
@@ -79,7 +85,7 @@ def wait_hint(
         )
     if (library := _library_wait(statement, why, number, access)) is not None:
         return library
-    if why == _GROUP_LEFT:
+    if why == GROUP_LEFT:
         return (
             "The wait lets the newest groups of copies stay in flight, and this copy is in one of "
             f"them. Let it leave at most {number}: __pipeline_wait_prior({number}), or "
@@ -123,7 +129,7 @@ def _phase_hint(why: int, name: str, access: int, *, bulk: bool) -> str:
 
 def _library_wait(text: str, why: int, number: int, access: int) -> str | None:
     """The fix of a wait for groups, in the words of the library that the copy's line calls."""
-    if why not in (_NO_WAIT, _GROUP_LEFT) or not (call := _COPY_CALL.search(text)):
+    if why not in (_NO_WAIT, GROUP_LEFT) or not (call := _COPY_CALL.search(text)):
         return None
     if call[1]:  # cuda::
         return (
@@ -131,7 +137,7 @@ def _library_wait(text: str, why: int, number: int, access: int) -> str | None:
             f"and consumer_release() after it: each call waits for the oldest stage. Line {access} "
             "accesses a stage that no call has waited for."
         )
-    wait = f"wait_prior<{number}>(group)" if why == _GROUP_LEFT and number else "wait(group)"
+    wait = f"wait_prior<{number}>(group)" if why == GROUP_LEFT and number else "wait(group)"
     return (
         f"Call cooperative_groups::{wait}, which waits for the copy and is a barrier of the group, "
         f"before line {access} accesses it: sync() of the group alone does not wait for copies."

@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import chain
+from typing import TYPE_CHECKING
 
+from grader import regex
 from grader.launch import Finding, Severity
 from grader.simulator.core import bindings as c
+from grader.simulator.diagnose.copies import not_awaited_by
+from grader.simulator.diagnose.places import LOOPS
 from grader.simulator.diagnose.races import ACROSS_BLOCKS, SAME_VALUE, STORE, Report
+
+if TYPE_CHECKING:
+    from grader.compile.syntax import Node, Tree
 
 _BAD_COUNT, _SET_AGAIN, _AFTER_INVALIDATION, _NEVER_SET, _PLAIN_ACCESS = range(1, 6)
 _MORE_ARRIVE, _ARRIVE_TWICE = 6, 7
@@ -58,6 +67,21 @@ _MISUSES: dict[int, tuple[str, str, Severity]] = {
     ),
 }
 
+_WAIT_NAME = regex(r"wait|try|test|parity", re.IGNORECASE)
+_ASM_WAIT = regex(r"\bmbarrier\.(?:try|test)_wait\.parity\b[^;\]]*\](?:\s*,\s*(\d)\s*[;,])?")
+_PARITY = regex(r"[01][uU]?|true|false")
+
+_AWAITS, _ARRIVES = regex(r"wait"), regex(r"arrive")
+_PIPELINE, _CONSUMES = regex(r"producer_commit|consumer_release"), regex(r"consumer_wait\w*")
+Use = tuple[int, str]
+"""The line of a mention of a variable, and the calls and assembly that it is in."""
+_STATEMENTS = ("declaration", "expression_statement", "compound_statement", *LOOPS)
+_NOT_AWAITED = (
+    "Line {line} arrives at `{name}`, and no thread waits for it. Let the threads that go on with "
+    "what others hand over there wait for its phase first, by wait() or mbarrier.try_wait: before "
+    "they read what was written, and before they write again what others read."
+)
+
 _FOLLOWS = (c.RACE, c.UNINIT, c.STANDSTILL, c.TIMEOUT, c.LIMIT)
 
 
@@ -69,6 +93,26 @@ def has_small_count(r: Report) -> bool:
 def follows_small_count(r: Report) -> bool:
     """Whether a report may follow from a phase that ends before all threads have arrived."""
     return r.kind in _FOLLOWS and not (r.kind == c.RACE and r.has(ACROSS_BLOCKS | SAME_VALUE))
+
+
+def upsets_phases(r: Report, other: Report) -> bool:
+    """Whether a report follows from another one, of which one is about a small count.
+
+    A thread that reads a copy and never waits for it comes too early to other mbarriers as well.
+
+    Args:
+        r: the report that comes first.
+        other: the one that may follow.
+    """
+    if has_small_count(r):
+        return follows_small_count(other) and not _is_not_awaited(other, r)
+    return has_small_count(other) and _is_not_awaited(r, other)
+
+
+def _is_not_awaited(r: Report, count: Report) -> bool:
+    """Whether a race is a read of a copy for which no thread waits, by another mbarrier."""
+    offset, start = not_awaited_by(r), count.address - count.target.offset
+    return offset is not None and not start <= offset < start + count.target.size
 
 
 def without_idle_counts(reports: list[Report]) -> list[Report]:
@@ -122,3 +166,152 @@ def with_first_hints(findings: Sequence[Finding], cause: str = "") -> list[Findi
         else:
             out.append(f)
     return out
+
+
+def never_awaited(tree: Tree, text: Sequence[str], lines: Collection[int]) -> str:
+    """What is wrong with a shared variable at which threads arrive, and for which none waits.
+
+    Args:
+        tree: the source.
+        text: its lines.
+        lines: the numbers of those that run.
+
+    Empty where there is none. Each mention of the variable must be in calls or assembly that show
+    what they do with it.
+    """
+    functions = [*tree.walk("function_definition")]
+    bodies = {n.text: _text_of(f, text) for f in functions for n in _names_of(f)}
+    own = [f for f in functions if any(f.line <= line <= f.last_line for line in lines)]
+    for line, name in chain.from_iterable(_arrivals_alone(f, text, bodies) for f in own):
+        return _NOT_AWAITED.format(line=line, name=name)
+    return _pipeline_without_waits(own)
+
+
+def _text_of(node: Node, text: Sequence[str]) -> str:
+    """The lines of a node: the tree has no strings, and assembly is in these."""
+    return "\n".join(text[node.line - 1 : node.last_line])
+
+
+def _arrivals_alone(
+    function: Node, text: Sequence[str], bodies: Mapping[str, str]
+) -> Iterator[tuple[int, str]]:
+    """The shared variables of a function at which threads only arrive, each with the last line.
+
+    Args:
+        function: the function.
+        text: the lines of the source.
+        bodies: by name, the text of the source's functions.
+    """
+    declared = (d for d in function.walk("declaration") if "__shared__" in d.text)
+    shared, uses = {n.text for d in declared for n in d.walk("identifier")}, dict[str, list[Use]]()
+    for name in function.walk("identifier"):
+        own = next((n for n in name.ancestors if n.kind in _STATEMENTS), name)
+        if name.text in shared and "__shared__" not in own.text:
+            uses.setdefault(name.text, []).append((name.line, _done_with(name, text, bodies)))
+    for variable, own_uses in sorted(uses.items()):
+        words = [word for _, word in own_uses]
+        lines = [line for line, word in own_uses if _ARRIVES.search(word)]
+        if lines and all(words) and not any(map(_AWAITS.search, words)):
+            yield lines[-1], variable
+
+
+def _pipeline_without_waits(functions: Collection[Node]) -> str:
+    """What is wrong with a `cuda::pipeline` of a block for one side of which no thread waits.
+
+    Args:
+        functions: the functions that run.
+    """
+    called = {name.text for f in functions for name in f.walk("field_identifier")}
+    shared = any("pipeline_shared_state" in f.text for f in functions)
+    if not shared or not any(map(_PIPELINE.fullmatch, called)):
+        return ""
+    if not any(map(_CONSUMES.fullmatch, called)):
+        return (
+            "No thread calls consumer_wait(), which waits for the copies of the oldest stage. Call "
+            "it before a stage is read, and consumer_release() after that."
+        )
+    if "producer_acquire" in called:
+        return ""
+    return (
+        "No thread calls producer_acquire(), which waits until all consumers have released the "
+        "stage. Call it before the copies of each stage, and producer_commit() after them."
+    )
+
+
+def _names_of(function: Node) -> Iterator[Node]:
+    """The name of a function, where it is a plain one."""
+    declarator = next(function.walk("function_declarator"), None)
+    name = declarator.part("declarator") if declarator is not None else None
+    if name is not None and name.kind == "identifier":
+        yield name
+
+
+def _done_with(name: Node, text: Sequence[str], bodies: Mapping[str, str]) -> str:
+    """The calls and assembly that a mention of a variable is in; empty where there are none.
+
+    Args:
+        name: the mention.
+        text: the lines of the source.
+        bodies: by name, the text of the source's functions.
+    """
+    out = list[str]()
+    for node in name.ancestors:
+        if node.kind in _STATEMENTS:
+            break
+        if node.kind == "gnu_asm_expression":
+            out.append(_text_of(node, text))
+        if node.kind == "call_expression" and (called := node.part("function")) is not None:
+            out.append(bodies.get(called.text, called.text))
+    return " ".join(out)
+
+
+def constant_parities(tree: Tree, text: Sequence[str], lines: Collection[int]) -> Iterator[str]:
+    """What is wrong with waits for one parity in each round of a loop.
+
+    Args:
+        tree: the source.
+        text: its lines.
+        lines: the numbers of those that run.
+    """
+    for call in tree.walk("call_expression"):
+        name, arguments = call.part("function"), call.part("arguments")
+        given = arguments.named if arguments else ()
+        known = name is not None and call.line in lines and len(given) > 1
+        if name is None or not known or not _WAIT_NAME.search(name.text):
+            continue
+        if _PARITY.fullmatch(given[-1].text) and (loop := _rounds_of(call, given[0])):
+            yield _constant_parity(call, loop, given[-1].text)
+    for wait in tree.walk("gnu_asm_expression"):
+        inputs = [x for part in wait.walk("gnu_asm_input_operand") if (x := part.part("value"))]
+        found = _ASM_WAIT.search(_text_of(wait, text)) if inputs else None
+        parity = (found and found[1]) or inputs[-1].text if found else ""
+        if _PARITY.fullmatch(parity) and (loop := _rounds_of(wait, inputs[0])):
+            yield _constant_parity(wait, loop, parity)
+
+
+def _constant_parity(wait: Node, loop: Node, parity: str) -> str:
+    return (
+        f"Line {wait.line} waits for parity {parity} in each round of the loop of line "
+        f"{loop.line}. Phases have parity 0 and 1 in turn: wait for the parity of the round's "
+        "phase, which changes from round to round."
+    )
+
+
+def _rounds_of(call: Node, barrier: Node) -> Node | None:
+    """The loop around a wait, other than one that repeats it, whose rounds use one barrier."""
+    if re.search(r"[\[+]", barrier.text):
+        return None
+    outputs = {x.text for out in call.walk("gnu_asm_output_operand") if (x := out.part("value"))}
+    names = {*re.findall(r"[A-Za-z_]\w*", barrier.text)}
+    for loop in call.ancestors:
+        condition = loop.part("condition") if loop.kind in LOOPS else None
+        repeats = condition is not None and (
+            condition.start <= call.start < condition.end
+            or not outputs.isdisjoint(re.findall(r"\w+", condition.text))
+        )
+        if loop.kind not in LOOPS or repeats:
+            continue
+        made = loop.walk("init_declarator", "assignment_expression")
+        set_in = {(n.part("declarator") or n.part("left") or n).text for n in made}
+        return loop if names.isdisjoint(set_in) else None
+    return None
