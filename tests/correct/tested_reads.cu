@@ -99,3 +99,34 @@ extern "C" __global__ void added(volatile int *stage, int *data, int *y) {
   Watcher w{stage, 0};
   if (w.passed(0)) atomicAdd(y, w.last);
 }
+
+// In shared memory, the volatile read of an atomic's place says whether the atomic is needed. An old value costs one more.
+// kernel largest_if_larger grid 1 block 64
+// in x int32 = np.arange(256) * 29 % 256
+// out y int32 = [x.argmax(), 1]
+extern "C" __global__ void largest_if_larger(const int *x, int *y) {
+  __shared__ unsigned long long best;
+  __shared__ int any;
+  if (threadIdx.x == 0) best = any = 0;
+  __syncthreads();
+  for (int i = threadIdx.x; i < 256; i += 64) {
+    unsigned long long own = (unsigned long long)x[i] << 32 | i;
+    if (own > *(volatile unsigned long long *)&best) atomicMax(&best, own);
+  }
+  if (x[threadIdx.x] > 90 && !*(volatile int *)&any) atomicExch(&any, 1);
+  __syncthreads();
+  if (threadIdx.x == 0) { y[0] = (int)best; y[1] = any; }
+}
+
+// The atomic is executed in any case, and the value decides something else.
+// kernel counted_and_compared grid 1 block 64
+// inout y int32 = np.zeros(64) -> _
+extern "C" __global__ void counted_and_compared(int *y) {
+  __shared__ volatile int count;
+  if (threadIdx.x == 0) count = 0;
+  __syncthreads();
+  for (int k = 0; k < 3; k++) {
+    atomicAdd((int *)&count, 1);  // <- race
+    if (count > 100) y[threadIdx.x] = k;  // <- race
+  }
+}

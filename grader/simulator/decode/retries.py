@@ -31,7 +31,7 @@ from grader.simulator.ptx.flow import predecessors_of, reached, successors_of
 from grader.simulator.ptx.model import STRONG_READS, TYPE_BYTES, Function, Instruction
 
 _WIDTHS = {2: "16|32|64", 4: "32|64", 8: "64"}
-_CALCULATES = regex(
+CALCULATES = regex(
     "(add|sub|mul|mad|fma|div|rem|abs|neg|min|max|and|or|xor|not|shl|shr|shf|bfe|bfi|lop3|prmt|mov|cvt"
     "|cvta|setp|set|selp|slct|testp|copysign|sqrt|rsqrt|rcp|ex2|lg2|sin|cos|tanh|popc|clz|brev)[.]"
 )
@@ -110,11 +110,11 @@ class _Flow:
         repeats = own & before & loop.keys() or set().union(*results).intersection(loop.values())
         if not own & before or not (again or repeats) or self.outlives(loaded, before | own):
             return False
-        used, users = self.spread(loaded, before - own, _CALCULATES)
+        used, users = self.spread(loaded, before - own, CALCULATES)
         chosen = {k for k in users if self.f.body[k].op.startswith("bra")}
         return (
             not any(name.startswith("func_retval") for name in used)
-            and all(self.computes(self.f.body[k], _CALCULATES) for k in users if k not in chosen)
+            and all(self.computes(self.f.body[k], CALCULATES) for k in users if k not in chosen)
             and (again or all(self.chooses(k, own, at) for k in chosen))
         )
 
@@ -132,7 +132,7 @@ class _Flow:
         for name in work:
             for at in self.users.get(name, ()):
                 i, (to, _) = self.f.body[at], self.moves[at]
-                computes = self.computes(i, _CALCULATES) and not i.op.startswith("call")
+                computes = self.computes(i, CALCULATES) and not i.op.startswith("call")
                 if at not in known and not computes:
                     return i.op.startswith(("st", "red", "atom", "ld", "call"))
                 new = [x for x in to if computes and x in self.values and x not in found]
@@ -144,8 +144,7 @@ class _Flow:
         """Whether both ways from a branch only compute, up to one of `ends`."""
         region = self.reached(branch, ends)
         return load not in region and all(
-            self.computes(self.f.body[k], _CALCULATES)
-            or self.f.body[k].op.startswith(("bra", "ld"))
+            self.computes(self.f.body[k], CALCULATES) or self.f.body[k].op.startswith(("bra", "ld"))
             for k in region - ends
         )
 

@@ -7,7 +7,8 @@ variant's loads in the same lines.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import lru_cache, reduce
 
@@ -16,17 +17,22 @@ import numpy as np
 from grader.launch import Finding
 from grader.simulator.core import bindings as c
 from grader.simulator.core.run import Raw
-from grader.simulator.decode.dataflow import access_head
+from grader.simulator.decode.dataflow import access_head, place_of, targets
 from grader.simulator.decode.memory import is_plain
 from grader.simulator.decode.module import Image
-from grader.simulator.decode.retries import swap_loads
+from grader.simulator.decode.retries import CALCULATES, swap_loads
+from grader.simulator.decode.stack import users_of
 from grader.simulator.decode.updates import data_reads, volatile_loads
 from grader.simulator.diagnose.barrier_hints import GRID_BARRIER
 from grader.simulator.diagnose.kernel_code import source_lines
 from grader.simulator.diagnose.races import STORE, UNWAITED
+from grader.simulator.ptx.flow import reached, successors
+from grader.simulator.ptx.model import Function
 
-_TESTED, _SWAPPED = range(2)
-"""Why a read has no effect: its value is only tested, or a loop of swaps confirms it."""
+_TESTED, _SWAPPED, _DECIDES = range(3)
+"""Why a read has no effect: its value is only tested, a loop of swaps confirms it, or it decides
+whether an atomic is needed."""
+_ATOMICS = ("atom.", "red.")
 
 
 def fold(findings: Iterable[Finding]) -> tuple[Finding, ...]:
@@ -54,15 +60,20 @@ def unconfirmed(raw: Raw, debug: Image, optimized: Image) -> Raw:
 
     Those are volatile reads in lines that have, in the optimized code, only loads whose value is no
     data: it is tested, whatever pointer or object it went through, or a sequence lock confirms it.
-    And plain reads in lines that have only loads there which a loop of compare-and-swaps confirms.
+    Plain reads in lines that have only loads there which a loop of compare-and-swaps confirms. And
+    volatile reads of shared memory, where they decide whether an atomic changes the place, as that
+    of a maximum which is larger already.
     """
     ops, races = debug.ops, list[tuple[int, int, int]]()
     for k, r in enumerate(raw.reports):
         pcs, flags = (int(r["pc"]), int(r["pc2"])), int(r["flags"])
         if r["kind"] == c.RACE and flags & UNWAITED:
             races.append((k, pcs[1] if flags & STORE else pcs[0], _TESTED))
-        elif r["kind"] == c.RACE and any(".cas." in ops[pc] for pc in pcs):
-            races += [(k, pc, _SWAPPED) for pc in pcs if ops[pc].startswith("ld.")]
+        elif r["kind"] == c.RACE and any(ops[pc].startswith(_ATOMICS) for pc in pcs):
+            swaps = any(".cas." in ops[pc] for pc in pcs)
+            for pc in (pc for pc in pcs if ops[pc].startswith("ld.")):
+                races += [(k, pc, _DECIDES)] if ".volatile." in ops[pc] else []
+                races += [(k, pc, _SWAPPED)] if swaps else []
     if not races:
         return raw
     known, own = _lines_without_effect(optimized), source_lines(debug)
@@ -71,21 +82,50 @@ def unconfirmed(raw: Raw, debug: Image, optimized: Image) -> Raw:
 
 
 @lru_cache(maxsize=2)
-def _lines_without_effect(optimized: Image) -> tuple[frozenset[int], frozenset[int]]:
-    """The lines with volatile loads, but none whose value is data; and with `swap_loads` alone."""
+def _lines_without_effect(optimized: Image) -> tuple[frozenset[int], ...]:
+    """By why a read has no effect, the lines that have such loads, and no others of their kind."""
     names = [d.name.partition("@")[0] for d in optimized.functions]  # copies have the same body
     functions = {name: optimized.module.functions[name] for name in names}
     lines = source_lines(optimized)
-    read, data, swapped, others = set[int](), set[int](), set[int](), set[int]()
+    read, data, deciding, left, swapped, others = (set[int]() for _ in range(6))
     for number, name in enumerate(names):
         first, f = optimized.owner.index(number), functions[name]
-        read |= {lines[first + at] for at in volatile_loads(f)}
-        data |= {lines[first + at] for at in data_reads(f, functions)}
-        begins = set(swap_loads(f, functions))
+        volatile, kept = set(volatile_loads(f)), data_reads(f, functions)
+        read |= {lines[first + at] for at in volatile}
+        data |= {lines[first + at] for at in kept}
+        decides, begins = {*_deciding(f, volatile - kept)}, set(swap_loads(f, functions))
+        deciding |= {lines[first + at] for at in decides}
+        left |= {lines[first + at] for at in volatile - decides}
         swapped |= {lines[first + at] for at in begins}
         plain = {at for at, i in enumerate(f.body) if access_head(i) == "ld" and is_plain(i.op)}
         others |= {lines[first + at] for at in plain - begins}
-    return frozenset(read - data), frozenset(swapped - others)
+    return frozenset(read - data), frozenset(swapped - others), frozenset(deciding - left)
+
+
+def _deciding(f: Function, loads: Iterable[int]) -> Iterator[int]:
+    """Those of some loads whose value is only tested, for an atomic that changes the same place."""
+    users, then, body = users_of(f), successors(f), f.body
+    written = Counter(name for i in body for name in targets(i))
+    moves = (i for i in body if i.op.startswith(("mov.", "cvta.")) and len(i.operands) == 2)
+    copies = {i.operands[0]: i.operands[1] for i in moves if written[i.operands[0]] == 1}
+    places = {
+        k: place_of(next((x for x in i.operands if x.startswith("[")), ""), copies)
+        for k, i in enumerate(body)
+        if access_head(i) in ("ld", "atom", "red")
+    }
+    for at in loads:
+        same = {k for k in places if places[k] == places[at] and not body[k].op.startswith("ld.")}
+        made = [*targets(body[at])]
+        for name in made:
+            new = {x for k in users.get(name, ()) for x in targets(body[k])}
+            made += new.difference(made)
+        if not all(CALCULATES.match(body[k].op) for name in made for k in users.get(name, ())):
+            continue
+        for k in (k for k, i in enumerate(body) if i.guard and i.guard[0] in made):
+            ways = [bool(({n} | reached([n], {at}, then)) & same) for n in then[k]]
+            if k in same or any(ways) > all(ways):
+                yield at
+                break
 
 
 def _is_across(f: Finding) -> bool:
