@@ -420,3 +420,65 @@ extern "C" __global__ void first_stage_not_committed(const float *x, float *y) {
   }
   y[t] = sum;
 }
+
+// Wrong: nothing arrives at `full`.
+// kernel nothing_arrives grid 1 block 96
+// in x int32 = np.arange(64 * 4)
+// out y int32 = x.reshape(4, 64).sum(0)
+// hints Line A< waits for `full`, and no thread arrives at it.
+__device__ unsigned shared_at(const void *p) { return (unsigned)__cvta_generic_to_shared(p); }
+__device__ void set_count(uint64_t *b, int n) {
+  asm volatile("mbarrier.init.shared.b64 [%0], %1;" :: "r"(shared_at(b)), "r"(n) : "memory");
+}
+__device__ void give(uint64_t *b) {
+  asm volatile("{ .reg .b64 t; mbarrier.arrive.shared.b64 t, [%0]; }" :: "r"(shared_at(b)) : "memory");
+}
+__device__ void take(uint64_t *b, int parity) {
+  unsigned at = shared_at(b);
+  asm volatile("{ .reg .pred p; A: mbarrier.try_wait.parity.shared.b64 p, [%0], %1; @!p bra A; }" :: "r"(at), "r"(parity));  // <- timeout
+}
+extern "C" __global__ void nothing_arrives(const int *x, int *y) {
+  __shared__ uint64_t full[2], empty[2];
+  __shared__ int s[2][64];
+  int t = threadIdx.x, sum = 0;
+  if (t < 2) { set_count(&full[t], 32); set_count(&empty[t], 64); }
+  __syncthreads();
+  for (int k = 0; k < 4; ++k) {
+    int b = k % 2, phase = k / 2 % 2;
+    if (t < 32) {
+      take(&empty[b], phase ^ 1);
+      for (int i = t; i < 64; i += 32) s[b][i] = x[k * 64 + i];
+    } else {
+      take(&full[b], phase);  // <A
+      sum += s[b][t - 32];
+      give(&empty[b]);
+    }
+  }
+  if (t >= 32) y[t - 32] = sum;
+}
+
+// Wrong: a barrier that is used without its first value.
+// kernel one_barrier_not_initialized grid 1 block 96
+// in x int32 = np.arange(64 * 4)
+// out y int32 = x.reshape(4, 64).sum(0)
+// finds uninitialized-read error read of shared `empty[1]`, which no thread has written
+extern "C" __global__ void one_barrier_not_initialized(const int *x, int *y) {
+  __shared__ uint64_t full[2], empty[2];
+  __shared__ int s[2][64];
+  int t = threadIdx.x, sum = 0;
+  if (t < 1) { set_count(&full[t], 32); set_count(&empty[t], 64); }
+  __syncthreads();
+  for (int k = 0; k < 4; ++k) {
+    int b = k % 2, phase = k / 2 % 2;
+    if (t < 32) {
+      take(&empty[b], phase ^ 1);
+      for (int i = t; i < 64; i += 32) s[b][i] = x[k * 64 + i];
+      give(&full[b]);
+    } else {
+      take(&full[b], phase);
+      sum += s[b][t - 32];
+      give(&empty[b]);
+    }
+  }
+  if (t >= 32) y[t - 32] = sum;
+}

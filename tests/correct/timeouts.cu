@@ -136,3 +136,25 @@ extern "C" __global__ void counted_in_a_byte_in_vain(int n, int *y) {
   }
   y[threadIdx.x] = sum;
 }
+
+// Nobody serves: an atomic that adds 0 writes nothing.
+// kernel turn_never_given_on grid 3 block 1
+// inout next int32 = [0] -> _
+// inout serving int32 = [0] -> _
+// finds timeout error and no line of the kernel writes it
+extern "C" __global__ void turn_never_given_on(int *next, int *serving) {
+  int mine = atomicAdd(next, 1);
+  while (atomicAdd(serving, 0) != mine) ;  // <- timeout
+}
+
+// A lock that is never freed: no line writes it but the one that takes it.
+// kernel lock_never_freed grid 3 block 1
+// inout lock int32 = [0] -> _
+// inout sum int32 = [0] -> _
+// hints No other line than a< itself writes `lock`.
+extern "C" __global__ void lock_never_freed(int *lock, int *sum) {
+  while (atomicCAS(lock, 0, 1) != 0) ;  // <a <- timeout
+  __threadfence();
+  *sum += 1;
+  __threadfence();
+}

@@ -232,3 +232,14 @@ extern "C" __global__ void one_number_two_counts(const int *x, int *y) {
     y[t] = s[t - 64] * 2;
   }
 }
+
+// Wrong: some lanes of a tile meet in a branch; the others come to the next call, and wait there in vain.
+// kernel tile_synced_by_some grid 1 block 64
+// in x int32 = np.arange(64)
+// out y int32 = x ^ 1
+// hints Move this call out of the branch
+extern "C" __global__ void tile_synced_by_some(const int *x, int *y) {
+  int t = threadIdx.x;
+  if (t < 20) __syncwarp();  // <- barrier-divergence
+  y[t] = __shfl_xor_sync(0xffffffff, x[t], 1);
+}

@@ -71,6 +71,10 @@ _COMPARED = regex(r"\(?\s*(\w+)(?:--|\+\+)?\s*(<=?|>=?|!=)\s*([^&|?=<>,]{1,80}?)
 """A comparison of a variable with a bound, as the condition of a loop."""
 _WAYS_OUT = ("break_statement", "return_statement", "goto_statement")
 
+_ATOMICS = regex(r"\batomic[A-Z]\w*\s*\(")
+_LOOKS = regex(r"\batomic(?:Add|Sub|Or|Xor)(?:_\w+)?\s*\([^,;]{1,80},\s*0[uUlL]*\s*\)")
+"""Atomics of a line, and those that leave what they access as it is."""
+
 _AT_MBARRIER, _AWAITED, ALL_ARRIVED, _LANES_WAIT, _BYTES_MISSING = 1, 2, 4, 8, 1 << 31
 """In the flags and in `extra` of a STANDSTILL or LIMIT report: see core/watch/faults.c."""
 
@@ -142,10 +146,23 @@ def awaits_value(r: Report) -> bool:
 
 @dataclass(frozen=True)
 class Writers:
-    """What writes a variable: the lines, and whether some is behind the other place of a report."""
+    """What writes a variable.
+
+    Attributes:
+        lines: the lines.
+        after: whether some is behind the other place of a report.
+        swaps: whether all are atomics.
+    """
 
     lines: Sequence[int]
     after: bool
+    swaps: bool
+
+
+def only_looks(op: str, text: str) -> bool:
+    """Whether an atomic, with the text of its line, adds nothing: it looks at what is there."""
+    atomic = op.startswith(("atom", "red"))
+    return atomic and len(_LOOKS.findall(text)) == len(_ATOMICS.findall(text)) > 0
 
 
 @dataclass(frozen=True)
@@ -239,16 +256,22 @@ def _standstill(r: Report, writers: Writers | None, came: Mapping[int, Arrivals]
                 "thread write what the loop waits for before it waits itself, and take locks in "
                 "one order."
             )
-        if r.flags & _LANES_WAIT and writers is not None and not writers.after:
+        if writers and writers.swaps and writers.lines == [r.line]:
+            hint = (
+                f"No other line than {r.line} itself writes {name}. Let each thread that gets past "
+                "it write there what the others wait for, as a lock is freed."
+            )
+        elif r.flags & _LANES_WAIT and writers is not None and not writers.after:
             hint = (  # they wait behind a barrier of blocks for the one that has arrived for all
                 f"{name} is written in {lines}, and no thread that remains comes {there}. Where "
                 "all blocks wait for each other, let each of them come there equally often."
             )
         elif r.flags & _LANES_WAIT:
             what += f", while other lanes of the warp wait for these in line {r.line2}"
-            hint = (
-                f"Let the lanes that others wait for pass {name} on, as a lock is freed, before "
-                f"line {r.line2}: there they wait for all lanes of the warp."
+            who = "the lanes that others wait for" if writers else "a lane that is to do so"
+            hint = f"{hint} " * (writers is None) + (
+                f"Let {who} pass {name} on, as a lock is freed, before line {r.line2}: lanes wait "
+                "there for all lanes of the warp."
             )
     places = [came[line] for line in writers.lines if line in came] if writers else []
     hint += next((f" {at.text}" for at in places if at.by_most or r.block in at.blocks), "")

@@ -320,12 +320,15 @@ class Explainer:
         elif r.has(IMAGE_OBJECT):
             finding = object_finding(r, self.launch)
         elif r.kind in (c.INVALID, c.UNINIT, c.STACK):
-            in_loop = self.code.order.in_loop(r.pc)
-            unoptimized = self.image.shadowed is not None
             finding = memory_finding(
-                r, in_loop=in_loop, sign_hint=self.sign_hint, unoptimized=unoptimized
+                r,
+                self._op(r.pc),
+                in_loop=self.code.order.in_loop(r.pc),
+                sign_hint=self.sign_hint,
+                unoptimized=self.image.shadowed is not None,
             )
         elif r.kind in BARRIER_KINDS:
+            r = self.code.order.with_first(r) if r.kind == c.WARP_STUCK else r
             own = self.launch.kernel, self.code.branches, self._op(r.pc), self.trials
             finding = barrier_finding(r, *own)
         else:
@@ -391,9 +394,5 @@ class Explainer:
         return r, replace(finding, hint=known or finding.hint)
 
     def _stores_for(self, pc: int) -> bool:
-        """Whether a store is in a header's function that stores for its caller.
-
-        What the caller made of the value that it read before, or waited for with it, is not known
-        there. The other variant has the function inlined.
-        """
+        """Whether a store is in a header's function: the other variant has it inlined."""
         return is_copy(self.image.functions[self.image.owner[pc]].name)

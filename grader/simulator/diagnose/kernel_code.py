@@ -21,7 +21,7 @@ from grader.launch import Array, Dim3, Launch
 from grader.simulator.core import bindings as c
 from grader.simulator.decode.module import Image
 from grader.simulator.decode.stack import local_variables
-from grader.simulator.diagnose.aborts import Writers
+from grader.simulator.diagnose.aborts import Writers, only_looks
 from grader.simulator.diagnose.confirmation import Confirmation
 from grader.simulator.diagnose.places import Branches
 from grader.simulator.diagnose.races import (
@@ -301,8 +301,10 @@ class KernelCode:
         own = {pc for pc in found if "param" not in self.image.ops[pc].split(".")} or found
         ops, line_of = self.image.ops, self.line_of
         other = {pc for pc in own if line_of[pc] != r.line or ops[pc] != ops[r.pc]}
+        other = {pc for pc in other if not only_looks(ops[pc], self.lines[line_of[pc] - 1])}
         lines = sorted({line_of[pc] for pc in other})
-        return Writers(lines, self.calls.has_after(r.pc2, own))
+        swaps = all(ops[pc].startswith("atom") for pc in other)
+        return Writers(lines, self.calls.has_after(r.pc2, own), swaps)
 
     def without_doubles(self, reports: Sequence[Report]) -> list[Report]:
         """Leave out reports of members and rows by accesses that leave the whole variable."""

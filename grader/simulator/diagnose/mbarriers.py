@@ -73,6 +73,12 @@ _PARITY = regex(r"[01][uU]?|true|false")
 
 _AWAITS, _ARRIVES = regex(r"wait"), regex(r"arrive")
 _PIPELINE, _CONSUMES = regex(r"producer_commit|consumer_release"), regex(r"consumer_wait\w*")
+_KNOWN = regex(r"wait|mbarrier\W+init|mbarrier_init|\binit\b")
+_NO_ARRIVAL = (
+    "Line {line} waits for `{name}`, and no thread arrives at it. Let the threads arrive that "
+    "others wait for, by arrive() or mbarrier.arrive, as many as its count says: behind their "
+    "last access to what they hand over."
+)
 Use = tuple[int, str]
 """The line of a mention of a variable, and the calls and assembly that it is in."""
 _STATEMENTS = ("declaration", "expression_statement", "compound_statement", *LOOPS)
@@ -168,6 +174,26 @@ def with_first_hints(findings: Sequence[Finding], cause: str = "") -> list[Findi
     return out
 
 
+def first_value_hint(name: str, op: str) -> str:
+    """The fix of an atomic, or of the use of an mbarrier, in shared memory that was never written.
+
+    Args:
+        name: the variable.
+        op: the opcode; the fix of other reads is empty.
+    """
+    if op.startswith("mbarrier"):
+        return (
+            f"Let one thread initialize each barrier of `{name}` (init(), mbarrier.init), and put "
+            "__syncthreads() behind that, before any thread uses it."
+        )
+    if op.startswith(("atom", "red")):
+        return (
+            f"Let threads set all elements of `{name}` to their first values, such as 0, and put "
+            "__syncthreads() behind that, before this line."
+        )
+    return ""
+
+
 def never_awaited(tree: Tree, text: Sequence[str], lines: Collection[int]) -> str:
     """What is wrong with a shared variable at which threads arrive, and for which none waits.
 
@@ -182,8 +208,8 @@ def never_awaited(tree: Tree, text: Sequence[str], lines: Collection[int]) -> st
     functions = [*tree.walk("function_definition")]
     bodies = {n.text: _text_of(f, text) for f in functions for n in _names_of(f)}
     own = [f for f in functions if any(f.line <= line <= f.last_line for line in lines)]
-    for line, name in chain.from_iterable(_arrivals_alone(f, text, bodies) for f in own):
-        return _NOT_AWAITED.format(line=line, name=name)
+    for why, line, name in chain.from_iterable(_one_sided(f, text, bodies) for f in own):
+        return why.format(line=line, name=name)
     return _pipeline_without_waits(own)
 
 
@@ -192,10 +218,12 @@ def _text_of(node: Node, text: Sequence[str]) -> str:
     return "\n".join(text[node.line - 1 : node.last_line])
 
 
-def _arrivals_alone(
+def _one_sided(
     function: Node, text: Sequence[str], bodies: Mapping[str, str]
-) -> Iterator[tuple[int, str]]:
-    """The shared variables of a function at which threads only arrive, each with the last line.
+) -> Iterator[tuple[str, int, str]]:
+    """The shared variables of a function at which threads only arrive, or for which they only wait.
+
+    Each with what is wrong, and the last line that does the one or the other.
 
     Args:
         function: the function.
@@ -210,9 +238,13 @@ def _arrivals_alone(
             uses.setdefault(name.text, []).append((name.line, _done_with(name, text, bodies)))
     for variable, own_uses in sorted(uses.items()):
         words = [word for _, word in own_uses]
-        lines = [line for line, word in own_uses if _ARRIVES.search(word)]
-        if lines and all(words) and not any(map(_AWAITS.search, words)):
-            yield lines[-1], variable
+        arrive, wait = (
+            [at for at, word in own_uses if x.search(word)] for x in (_ARRIVES, _AWAITS)
+        )
+        if arrive and not wait and all(words):
+            yield _NOT_AWAITED, arrive[-1], variable
+        if wait and not arrive and all(map(_KNOWN.search, words)):
+            yield _NO_ARRIVAL, wait[-1], variable
 
 
 def _pipeline_without_waits(functions: Collection[Node]) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from grader.launch import Finding, OtherAccess, Severity
 from grader.simulator.core import bindings as c
 from grader.simulator.diagnose.confirmation import LAMBDA
+from grader.simulator.diagnose.mbarriers import first_value_hint
 from grader.simulator.diagnose.places import access_word
 from grader.simulator.diagnose.races import (
     ATOMIC,
@@ -45,12 +46,13 @@ _IN_REGISTERS = (
 
 
 def memory_finding(
-    r: Report, *, in_loop: bool = False, sign_hint: str = "", unoptimized: bool = False
+    r: Report, op: str, *, in_loop: bool = False, sign_hint: str = "", unoptimized: bool = False
 ) -> Finding:
     """The finding of an invalid access or of a read of uninitialized memory.
 
     Args:
         r: the report.
+        op: the opcode of the access.
         in_loop: whether the access is in a loop.
         sign_hint: what may have made its index negative; empty if nothing is known.
         unoptimized: whether it is one of the debug variant, which has all variables in memory.
@@ -64,7 +66,7 @@ def memory_finding(
             hint="Limit the depth of the recursion, or replace it with a loop.",
         )
     if r.kind == c.UNINIT:
-        return _uninitialized(r)
+        return _uninitialized(r, op)
     own = access_word(r.has(STORE), r.has(ATOMIC))
     if r.has(KNOWN_OUTSIDE):
         what, hint = _known_outside(r, own)
@@ -83,10 +85,10 @@ def memory_finding(
     )
 
 
-def _uninitialized(r: Report) -> Finding:
+def _uninitialized(r: Report, op: str) -> Finding:
     t = r.target
     if t.space == "shared":
-        hint = (
+        hint = first_value_hint(t.name, op) or (
             f"Write `{t.name}` before this line: load every element that is read, and store 0 "
             "where there is no data."
         )

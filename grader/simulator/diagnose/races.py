@@ -239,6 +239,11 @@ class ProgramOrder:
         if callee is None or end.guard:
             yield from ((number, then) for then in successors(block))
 
+    def with_first(self, r: Report) -> Report:
+        """A report with that of its two places first from which threads come to the other one."""
+        back = self.follows(r.pc2, r.pc, "none") and not self.follows(r.pc, r.pc2, "none")
+        return r.swapped() if back and r.pc != r.pc2 else r
+
     def share_a_loop(self, first: int, then: int) -> bool:
         """Whether a loop of one function has two instructions of it."""
         (number, a), (other, b) = (self.block_of.get(pc, (-1, 0)) for pc in (first, then))
