@@ -267,3 +267,21 @@ extern "C" __global__ void handed_on_by_a_store(int *data, int *flag, int *y) {
     y[0] = data[0];  // <- race
   }
 }
+
+// Wrong: the flag is set by a plain store, though it is awaited through a library.
+// kernel flag_set_plainly grid 2 block 1
+// inout data int32 = [0] -> _
+// inout flag int32 = [0] -> _
+// out y int32 = [7]
+// hints Write it in line A< by an atomic such as atomicExch.
+extern "C" __global__ void flag_set_plainly(int *data, int *flag, int *y) {
+  cuda::atomic_ref<int, cuda::thread_scope_device> f(*flag);
+  if (blockIdx.x == 0) {
+    data[0] = 7;
+    __threadfence();
+    *flag = 1;  // <A <- race
+  } else {
+    while (f.load(cuda::std::memory_order_acquire) == 0) ;  // <- race
+    y[0] = data[0];
+  }
+}

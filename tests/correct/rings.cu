@@ -482,3 +482,23 @@ extern "C" __global__ void one_barrier_not_initialized(const int *x, int *y) {
   }
   if (t >= 32) y[t - 32] = sum;
 }
+
+// Wrong: the next copy is to the only buffer, where the one before is in flight.
+// kernel two_copies_in_one_buffer grid 1 block 64
+// in x float32 = np.arange(64 * 4)
+// out y float32 = x.reshape(4, 64).sum(0)
+// hints The copy of line B< writes `s` while that of line A< to the same place is in flight
+extern "C" __global__ void two_copies_in_one_buffer(const float *x, float *y) {
+  __shared__ float s[64];
+  int t = threadIdx.x;
+  float sum = 0;
+  __pipeline_memcpy_async(&s[t], &x[t], 4);  // <A
+  __pipeline_commit();
+  for (int k = 0; k < 4; ++k) {
+    if (k < 3) __pipeline_memcpy_async(&s[t], &x[(k + 1) * 64 + t], 4);  // <B <- race
+    __pipeline_commit();
+    __pipeline_wait_prior(1);
+    sum += s[t];  // <- race
+  }
+  y[t] = sum;
+}

@@ -52,7 +52,7 @@ def not_awaited_by(r: Report) -> int | None:
 
 
 def wait_hint(
-    r: Report, reports: Sequence[Report], barrier: str, statement: str, *, bulk: bool
+    r: Report, reports: Sequence[Report], barrier: str, statement: str, *, bulk: bool, copies: bool
 ) -> str:
     """The fix of an access to the memory of a copy in flight.
 
@@ -62,13 +62,15 @@ def wait_hint(
         barrier: the variable that holds the mbarrier which completes it; empty without a name.
         statement: the text of the copy's line.
         bulk: whether it is a bulk copy, which nothing else completes.
+        copies: whether the access is a copy, too.
     """
     why, number = r.extra & ((1 << WHY_BITS) - 1), r.extra >> WHY_BITS
     copy, access = r.line2, r.line
     read = any(x.has(IN_FLIGHT) and x.pc2 == r.pc2 and not x.has(STORE) for x in reports)
-    if r.pc == r.pc2 and r.has(STORE) and r.has(OTHER_STORE) and not read:
+    if copies and r.has(STORE) and r.has(OTHER_STORE) and not read:
+        other = "an earlier one" if r.line == copy else f"that of line {copy}"
         return (
-            f"The copy of line {copy} writes {subject(r)} while an earlier one to the same place "
+            f"The copy of line {r.line} writes {subject(r)} while {other} to the same place "
             "is in flight: more copies have started than there are buffers. Start fewer copies "
             "before the wait, or use more buffers."
         )

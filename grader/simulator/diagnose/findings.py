@@ -377,7 +377,8 @@ class Explainer:
             barrier = tracking_barrier(r)
             name = self.shared(barrier).name if barrier is not None else ""
             bulk = self.image.ops[copy].startswith("cp.async.bulk")
-            hint = wait_hint(r, self.reports, name, self._text(r.line2), bulk=bulk)
+            both, text = self._op(r.pc).startswith("cp.async"), self._text(r.line2)
+            hint = wait_hint(r, self.reports, name, text, bulk=bulk, copies=both)
             return r, replace(finding, hint=hint)
         if overwriting and gap is not None and not r.has(ACROSS_BLOCKS):
             return r, replace(finding, hint=overwriting_hint(r, replace(gap, both=False)))

@@ -21,6 +21,7 @@ from grader.simulator.diagnose.races import ACROSS_BLOCKS, ProgramOrder, Report,
 
 if TYPE_CHECKING:
     from grader.compile.syntax import Node, Tree
+    from grader.simulator.decode.module import Image
     from grader.simulator.diagnose.calls import Calls
     from grader.simulator.diagnose.places import Branches
 
@@ -235,6 +236,11 @@ def plain_signals(flow: Flow, order: ProgramOrder, pairs: Iterable[Pair]) -> lis
     return sorted((own for own in found if own), key=min)
 
 
+def _is_of_library(image: Image, pc: int) -> bool:
+    """Whether a strong access is in a library's function, from which its value is not followed."""
+    return bool(image.instructions[pc].via) and is_strong(image.ops[pc])
+
+
 def _plain_of(flow: Flow, order: ProgramOrder, group: Collection[int]) -> frozenset[int]:
     """The plain accesses of those to one variable; none unless threads wait for it."""
     image = flow.image
@@ -244,7 +250,8 @@ def _plain_of(flow: Flow, order: ProgramOrder, group: Collection[int]) -> frozen
     waits = [
         pc
         for pc, own in values.items()
-        if order.follows(pc, pc) and flow.values.blocks.get(pc) in flow.controlled(own)
+        if order.follows(pc, pc)
+        and (_is_of_library(image, pc) or flow.values.blocks.get(pc) in flow.controlled(own))
     ]
     spins = [pc for pc in waits if pc in plain]
     swaps = [pc for pc in group if {"cas", "exch"} & {*image.ops[pc].split(".")}]

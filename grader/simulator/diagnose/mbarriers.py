@@ -54,7 +54,7 @@ _MISUSES: dict[int, tuple[str, str, Severity]] = {
         "is initialized with a count of {count}, but {arrivals} threads arrive at it: a phase ends "
         "before all of them have arrived",
         "Initialize it with the number of threads that arrive in each phase: {arrivals}, if each "
-        "of these does.",
+        "of these does, or let no more of them arrive than it counts.",
         "error",
     ),
     _ARRIVE_TWICE: (
