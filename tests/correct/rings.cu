@@ -502,3 +502,39 @@ extern "C" __global__ void two_copies_in_one_buffer(const float *x, float *y) {
   }
   y[t] = sum;
 }
+
+// Wrong: the count of `full`. A macro, a function of a function and a pointer wait for each of the barriers.
+// kernel waits_by_other_names grid 1 block 96
+// in x int32 = np.arange(64 * 4)
+// out y int32 = x.reshape(4, 64).sum(0)
+// hints Line A< initializes it with a count of 33. Pass the number
+__device__ void take_here(uint64_t *b, int parity) {
+  unsigned at = shared_at(b);
+  asm volatile("{ .reg .pred p; A: mbarrier.try_wait.parity.shared.b64 p, [%0], %1; @!p bra A; }" :: "r"(at), "r"(parity));  // <- timeout
+}
+__device__ void take_by_a_call(uint64_t *b, int parity) { take_here(b, parity); }
+#define UNTIL(b, parity) take_by_a_call(&b, parity)
+extern "C" __global__ void waits_by_other_names(const int *x, int *y) {
+  __shared__ uint64_t full[2], empty[2], last;
+  __shared__ int s[2][64];
+  int t = threadIdx.x, sum = 0;
+  if (t < 2) { set_count(&full[t], 33); set_count(&empty[t], 64); }  // <A
+  if (t == 0) set_count(&last, 96);
+  __syncthreads();
+  for (int k = 0; k < 4; ++k) {
+    int b = k % 2, phase = k / 2 % 2;
+    if (t < 32) {
+      UNTIL(empty[b], phase ^ 1);
+      for (int i = t; i < 64; i += 32) s[b][i] = x[k * 64 + i];
+      give(&full[b]);
+    } else {
+      take_by_a_call(&full[b], phase);
+      sum += s[b][t - 32];
+      give(&empty[b]);
+    }
+  }
+  give(&last);
+  uint64_t *end = &last;
+  take_here(end, 0);
+  if (t >= 32) y[t - 32] = sum;
+}

@@ -71,7 +71,9 @@ _WAIT_NAME = regex(r"wait|try|test|parity", re.IGNORECASE)
 _ASM_WAIT = regex(r"\bmbarrier\.(?:try|test)_wait\.parity\b[^;\]]*\](?:\s*,\s*(\d)\s*[;,])?")
 _PARITY = regex(r"[01][uU]?|true|false")
 
-_AWAITS, _ARRIVES = regex(r"wait"), regex(r"arrive")
+_AWAITS, _ARRIVES = regex(r"wait", re.IGNORECASE), regex(r"arrive")
+_CALLS = regex(r"wait|arrive|init|expect|copy|cpy|cp_async|cvta|generic|inval", re.IGNORECASE)
+"""The names of what the headers of CUDA do with an mbarrier."""
 _PIPELINE, _CONSUMES = regex(r"producer_commit|consumer_release"), regex(r"consumer_wait\w*")
 _KNOWN = regex(r"wait|mbarrier\W+init|mbarrier_init|\binit\b")
 _NO_ARRIVAL = (
@@ -206,7 +208,7 @@ def never_awaited(tree: Tree, text: Sequence[str], lines: Collection[int]) -> st
     what they do with it.
     """
     functions = [*tree.walk("function_definition")]
-    bodies = {n.text: _text_of(f, text) for f in functions for n in _names_of(f)}
+    bodies = _with_callees({n.text: _text_of(f, text) for f in functions for n in _names_of(f)})
     own = [f for f in functions if any(f.line <= line <= f.last_line for line in lines)]
     for why, line, name in chain.from_iterable(_one_sided(f, text, bodies) for f in own):
         return why.format(line=line, name=name)
@@ -278,8 +280,21 @@ def _names_of(function: Node) -> Iterator[Node]:
         yield name
 
 
+def _with_callees(bodies: Mapping[str, str]) -> dict[str, str]:
+    """By name, the text of a function and of all that it calls, or names."""
+    words = {name: {*re.findall(r"\w+", body)} & bodies.keys() for name, body in bodies.items()}
+    out = dict[str, str]()
+    for name in bodies:
+        known, work = {name}, [name]
+        while work:
+            more = words[work.pop()] - known
+            known, work = known | more, [*work, *more]
+        out[name] = " ".join(bodies[one] for one in sorted(known))
+    return out
+
+
 def _done_with(name: Node, text: Sequence[str], bodies: Mapping[str, str]) -> str:
-    """The calls and assembly that a mention of a variable is in; empty where there are none.
+    """The calls and assembly that a mention of a variable is in; empty where one is not known.
 
     Args:
         name: the mention.
@@ -293,7 +308,10 @@ def _done_with(name: Node, text: Sequence[str], bodies: Mapping[str, str]) -> st
         if node.kind == "gnu_asm_expression":
             out.append(_text_of(node, text))
         if node.kind == "call_expression" and (called := node.part("function")) is not None:
-            out.append(bodies.get(called.text, called.text))
+            known = bodies.get(called.text) or (_CALLS.search(called.text) and called.text)
+            if not known:
+                return ""
+            out.append(known)
     return " ".join(out)
 
 
