@@ -180,8 +180,9 @@ def _may_decide(image: Image, raw: Raw, optimized: Image) -> bool:
     """Whether what was read in memory without a value may decide anything, such as a comparison.
 
     What an earlier kernel left there may be the one value that a comparison looks for, which no run
-    gives. Arithmetic hands a value on, and so does memory, to all loads of its state space. The
-    optimized code says so, which is what a GPU runs; `-G` code keeps addresses in memory, too.
+    gives. Arithmetic hands a value on, and so does memory, to all loads of its state space, but to
+    none of another parameter of the kernel. The optimized code says so, which is what a GPU runs;
+    `-G` code keeps addresses in memory, too.
     """
     unwritten, local = raw.reports["kind"] == c.UNINIT, raw.reports["extra"] != 0
     lines = {image.locations[int(pc)].line for pc in raw.reports["pc"][unwritten]}
@@ -205,25 +206,56 @@ def _space_of(op: str) -> str:
 def _is_handed_on(image: Image, reads: Set[int]) -> bool:
     """Whether anything but arithmetic and memory gets what some instructions read."""
     carrying: set[tuple[int, str]] = set()
-    stored: set[str] = set()
-    before = -1
+    stored: set[_Place] = set()
+    bases, before = _bases(image) if reads else {}, -1
     while reads and before < len(carrying) + len(stored):
         before = len(carrying) + len(stored)
         for pc, i in enumerate(image.instructions):
             op, owner = image.ops[pc], image.owner[pc]
             head, space = op.partition(".")[0], _space_of(op)
-            loaded = head == "ld" and (space in stored or (stored and (not space or "" in stored)))
+            address = " ".join(operand for operand in i.operands if operand.startswith("["))
+            names = re.findall(r"[$%\w]+", address) if owner == 0 else []
+            known = frozenset[str]().union(*(bases.get(x, ()) for x in names))
+            place = space or "global" * bool(known), known
+            loaded = head == "ld" and any(_may_be_same(place, x) for x in stored)
             own = {name for name in sources(i) if (owner, name) in carrying}
             if pc not in reads and not own and not (loaded and space not in ("const", "param")):
                 continue
-            address = " ".join(operand for operand in i.operands if operand.startswith("["))
             if head not in _CARRIES or (head == "st" and space == "param"):
                 return True
             if any(re.search(rf"{re.escape(name)}\b", address) for name in own):
                 return True
-            stored |= {space} if head in ("st", "stmatrix") else set()
+            stored |= {place} if head in ("st", "stmatrix") else set()
             carrying |= {(owner, name) for name in targets(i)}
     return False
+
+
+_Place = tuple[str, frozenset[str]]
+"""A state space, and the kernel's parameters that an address there is made of."""
+
+
+def _may_be_same(a: _Place, b: _Place) -> bool:
+    """Whether two addresses may be of one memory; those of two parameters are not."""
+    return (a[0] == b[0] or "" in (a[0], b[0])) and (not (a[1] and b[1]) or bool(a[1] & b[1]))
+
+
+def _bases(image: Image) -> dict[str, frozenset[str]]:
+    """By register of the kernel, the parameters that a pointer in it is made of.
+
+    None where any is loaded from memory or returned by a function: it may point to anything.
+    """
+    kernel = f"[{image.functions[0].name}_param_"
+    body = [i for pc, i in enumerate(image.instructions) if image.owner[pc] == 0]
+    out: dict[str, frozenset[str]] = {}
+    before = -1
+    while before < (before := sum(map(len, out.values()))):
+        for i in body:
+            known = frozenset[str]().union(*(out.get(x, ()) for x in sources(i)))
+            if i.op.startswith(("ld.", "atom.", "shfl.")):
+                own = i.op.startswith("ld.param.") and i.operands[1].startswith(kernel)
+                known = frozenset({i.operands[1] if own else ""} if i.op.endswith("64") else ())
+            out |= {x: out.get(x, frozenset()) | known for x in targets(i)}
+    return {x: known for x, known in out.items() if "" not in known}
 
 
 def run_with_passers(machine: Machine, launch: Launch, limits: Limits, *, count: bool) -> Raw:

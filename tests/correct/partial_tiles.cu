@@ -119,3 +119,35 @@ extern "C" __global__ void loaded_in_part(const half *a, const half *b, float *c
 // value rows int32 = 11
 // finds uninitialized-read error read of shared `left[
 extern "C" __global__ void loaded_too_few(const half *a, const half *b, float *c, int rows) { multiply<false>(a, b, c, rows); }
+
+// Blocks that wait for each other: a flag of one array has no value that is stored in another array.
+// kernel halo_behind_a_flag grid 2 block 32
+// inout x float32 = np.arange(64) -> [0, *range(1, 31), 31, 32, *range(33, 63), 63]
+// inout flag int32 = [0] -> [1]
+// finds uninitialized-read warning no output depends on its value
+extern "C" __global__ void halo_behind_a_flag(float *x, volatile int *flag) {
+  __shared__ float s[34];
+  int t = threadIdx.x;
+  s[t + 1] = x[blockIdx.x * 32 + t];
+  if (blockIdx.x == 0) *flag = 1;
+  else while (*flag == 0) {}
+  __syncthreads();
+  float mean = (s[t] + s[t + 2]) / 2;
+  if (t == 0 || t == 31) mean = s[t + 1];
+  x[blockIdx.x * 32 + t] = mean;
+}
+// kernel halo_that_decides grid 1 block 32
+// inout x float32 = np.arange(32) -> _
+// inout count int32 = [0] -> _
+// finds uninitialized-read error read of shared `s[0]`
+extern "C" __global__ void halo_that_decides(float *x, int *count) {
+  __shared__ float s[34];
+  int t = threadIdx.x;
+  s[t + 1] = x[t];
+  __syncthreads();
+  x[t] = s[t] + s[t + 2];
+  __syncthreads();
+  if (x[31 - t] == 12345.f) atomicAdd(count, 1);
+  __syncthreads();
+  x[t] = t;
+}
