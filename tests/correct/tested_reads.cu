@@ -130,3 +130,53 @@ extern "C" __global__ void counted_and_compared(int *y) {
     if (count > 100) y[threadIdx.x] = k;  // <- race
   }
 }
+
+// A flag that is set once, or that ends a loop, to one value.
+// kernel flag_set_once grid 1 block 128
+// in x int32 = np.where(np.arange(1024) % 300 == 7, 1, 0)
+// out y int32 = [1, 1]
+extern "C" __global__ void flag_set_once(const int *x, int *y) {
+  __shared__ volatile int found, any;
+  if (threadIdx.x == 0) found = any = 0;
+  __syncthreads();
+  for (int i = threadIdx.x; i < 1024; i += 128) {
+    if (found) break;
+    if (x[i]) found = 1;
+  }
+  if (x[threadIdx.x] && !any) any = 1;
+  __syncthreads();
+  if (threadIdx.x == 0) { y[0] = found; y[1] = any; }
+}
+
+// kernel flag_reset_meanwhile grid 1 block 64
+// in x int32 = np.arange(64) % 7
+// inout y int32 = [0] -> _
+extern "C" __global__ void flag_reset_meanwhile(const int *x, int *y) {
+  __shared__ volatile int found;
+  if (threadIdx.x == 0) found = 0;  // <- race
+  if (x[threadIdx.x] == 3 && !found) found = 1;  // <- race
+  __syncthreads();
+  if (threadIdx.x == 0) *y = found;
+}
+
+// kernel largest_in_two_steps grid 1 block 64
+// in x int32 = np.arange(64) * 5 % 64
+// inout y int32 = [0] -> _
+extern "C" __global__ void largest_in_two_steps(const int *x, int *y) {
+  __shared__ volatile int most;
+  if (threadIdx.x == 0) most = 0;
+  __syncthreads();
+  if (x[threadIdx.x] > most) most = x[threadIdx.x];  // <- race
+  __syncthreads();
+  if (threadIdx.x == 0) *y = most;
+}
+
+// kernel flag_claimed grid 1 block 64
+// inout y int32 = [0] -> _
+// hints Write it by one atomicCAS
+extern "C" __global__ void flag_claimed(int *y) {
+  __shared__ volatile int taken;
+  if (threadIdx.x == 0) taken = 0;
+  __syncthreads();
+  if (!taken) { taken = 1; atomicAdd(y, 1); }  // <- lost-update
+}

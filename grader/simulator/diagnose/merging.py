@@ -29,9 +29,9 @@ from grader.simulator.diagnose.races import STORE, UNWAITED
 from grader.simulator.ptx.flow import reached, successors
 from grader.simulator.ptx.model import Function
 
-_TESTED, _SWAPPED, _DECIDES = range(3)
+_TESTED, _SWAPPED, _DECIDES, _SETS = range(4)
 """Why a read has no effect: its value is only tested, a loop of swaps confirms it, or it decides
-whether an atomic is needed."""
+whether an atomic is needed, or a store of a constant."""
 _ATOMICS = ("atom.", "red.")
 
 
@@ -62,70 +62,89 @@ def unconfirmed(raw: Raw, debug: Image, optimized: Image) -> Raw:
     data: it is tested, whatever pointer or object it went through, or a sequence lock confirms it.
     Plain reads in lines that have only loads there which a loop of compare-and-swaps confirms. And
     volatile reads of shared memory, where they decide whether an atomic changes the place, as that
-    of a maximum which is larger already.
+    of a maximum which is larger already, or whether a volatile store sets it, as a flag.
     """
-    ops, races = debug.ops, list[tuple[int, int, int]]()
+    ops, races, tests = debug.ops, list[tuple[int, int, int]](), list[tuple[int, int, int]]()
     for k, r in enumerate(raw.reports):
         pcs, flags = (int(r["pc"]), int(r["pc2"])), int(r["flags"])
         if r["kind"] == c.RACE and flags & UNWAITED:
             races.append((k, pcs[1] if flags & STORE else pcs[0], _TESTED))
-        elif r["kind"] == c.RACE and any(ops[pc].startswith(_ATOMICS) for pc in pcs):
-            swaps = any(".cas." in ops[pc] for pc in pcs)
-            for pc in (pc for pc in pcs if ops[pc].startswith("ld.")):
-                races += [(k, pc, _DECIDES)] if ".volatile." in ops[pc] else []
-                races += [(k, pc, _SWAPPED)] if swaps else []
-    if not races:
+        elif r["kind"] == c.RACE:
+            for pc, other in (pcs, pcs[::-1]):
+                if ops[pc].startswith("ld.") and ops[other].startswith(_ATOMICS):
+                    races += [(k, pc, _SWAPPED)] if ".cas." in ops[other] else []
+                    races += [(k, pc, _DECIDES)] if ".volatile." in ops[pc] else []
+                elif ops[pc].startswith("ld.volatile.") and ops[other].startswith("st.volatile."):
+                    tests.append((k, pc, other))
+    if not (races or tests):
         return raw
     known, own = _lines_without_effect(optimized), source_lines(debug)
     dropped = [k for k, pc, why in races if own[pc] in known[why]]
+    dropped += [k for k, pc, flag in tests if (own[pc], own[flag]) in known[_SETS]]
     return replace(raw, reports=np.delete(raw.reports, dropped)) if dropped else raw
 
 
 @lru_cache(maxsize=2)
-def _lines_without_effect(optimized: Image) -> tuple[frozenset[int], ...]:
-    """By why a read has no effect, the lines that have such loads, and no others of their kind."""
+def _lines_without_effect(optimized: Image) -> tuple[frozenset[object], ...]:
+    """By why a read has no effect, the lines that have such loads, and no others of their kind.
+
+    With the line of the store, where they decide on one.
+    """
     names = [d.name.partition("@")[0] for d in optimized.functions]  # copies have the same body
     functions = {name: optimized.module.functions[name] for name in names}
     lines = source_lines(optimized)
     read, data, deciding, left, swapped, others = (set[int]() for _ in range(6))
+    sets = set[tuple[int, int]]()
     for number, name in enumerate(names):
         first, f = optimized.owner.index(number), functions[name]
         volatile, kept = set(volatile_loads(f)), data_reads(f, functions)
         read |= {lines[first + at] for at in volatile}
         data |= {lines[first + at] for at in kept}
-        decides, begins = {*_deciding(f, volatile - kept)}, set(swap_loads(f, functions))
-        deciding |= {lines[first + at] for at in decides}
-        left |= {lines[first + at] for at in volatile - decides}
+        decides, begins = dict(_deciding(f, volatile - kept)), set(swap_loads(f, functions))
+        for at, decided in decides.items():
+            stores = {k for k in decided if f.body[k].op.startswith("st.")}
+            sets |= {(lines[first + at], lines[first + k]) for k in stores}
+            deciding |= {lines[first + at]} if decided - stores else set()
+        left |= {lines[first + at] for at in volatile - decides.keys()}
         swapped |= {lines[first + at] for at in begins}
         plain = {at for at, i in enumerate(f.body) if access_head(i) == "ld" and is_plain(i.op)}
         others |= {lines[first + at] for at in plain - begins}
-    return frozenset(read - data), frozenset(swapped - others), frozenset(deciding - left)
+    sets = {pair for pair in sets if pair[0] not in left}
+    every = read - data, swapped - others, deciding - left, sets
+    return tuple(frozenset[object](lines) for lines in every)
 
 
-def _deciding(f: Function, loads: Iterable[int]) -> Iterator[int]:
-    """Those of some loads whose value is only tested, for an atomic that changes the same place."""
+def _deciding(f: Function, loads: Iterable[int]) -> Iterator[tuple[int, set[int]]]:
+    """Those of some loads whose value is only tested, with what they decide on.
+
+    That are atomics and volatile stores that change the same place: to a constant, as of a flag.
+    """
     users, then, body = users_of(f), successors(f), f.body
     written = Counter(name for i in body for name in targets(i))
     moves = (i for i in body if i.op.startswith(("mov.", "cvta.")) and len(i.operands) == 2)
     copies = {i.operands[0]: i.operands[1] for i in moves if written[i.operands[0]] == 1}
-    places = {
+    changes = {
         k: place_of(next((x for x in i.operands if x.startswith("[")), ""), copies)
         for k, i in enumerate(body)
-        if access_head(i) in ("ld", "atom", "red")
+        if access_head(i) in ("atom", "red")
+        or (i.op.startswith("st.volatile.") and place_of(i.operands[-1], copies).isdecimal())
     }
     for at in loads:
-        same = {k for k in places if places[k] == places[at] and not body[k].op.startswith("ld.")}
+        place = place_of(body[at].operands[1], copies)
+        same = {k for k, x in changes.items() if x == place}
         made = [*targets(body[at])]
         for name in made:
             new = {x for k in users.get(name, ()) for x in targets(body[k])}
             made += new.difference(made)
         if not all(CALCULATES.match(body[k].op) for name in made for k in users.get(name, ())):
             continue
+        decided = set[int]()
         for k in (k for k, i in enumerate(body) if i.guard and i.guard[0] in made):
-            ways = [bool(({n} | reached([n], {at}, then)) & same) for n in then[k]]
-            if k in same or any(ways) > all(ways):
-                yield at
-                break
+            ways = [({n} | reached([n], {at}, then)) & same for n in then[k]]
+            both = ways[0] & ways[-1]
+            decided |= {k} if k in same else (ways[0] | ways[-1]) - both
+        if decided:
+            yield at, decided
 
 
 def _is_across(f: Finding) -> bool:
