@@ -90,7 +90,12 @@ def _made(machine: Machine, changed: Iterable[Function]) -> Machine:
     module = replace(machine.module, functions=functions)
     how = {"definedness": True, "apart": apart}
     same = before if before.shadowed is not None else None
-    return Machine(module, decode(module, names[0], has, before=same, **how))
+    image = decode(module, names[0], has, before=same, **how)
+    if image.sync & HAS_FENCES > before.sync & HAS_FENCES:
+        image.sync = (
+            image.sync & ~HAS_FENCES | HAS_ACQUIRES
+        )  # volatile accesses to shared memory stay plain
+    return Machine(module, image)
 
 
 def race_lines(
@@ -218,7 +223,7 @@ def ordering(
         insns["flag"][[row for pc in chosen for row in rows.get(pc, ())]] |= flag
     other = copy(machine.with_code(insns, machine.arrays.blocks))
     terms = c.CLaunch.from_buffer_copy(machine.image_terms)
-    terms.sync |= HAS_ACQUIRES | HAS_FENCES
+    terms.sync |= HAS_ACQUIRES  # not HAS_FENCES: volatile accesses to shared memory stay plain ones
     other.__dict__["image_terms"] = terms
     return other
 

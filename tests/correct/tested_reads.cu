@@ -180,3 +180,16 @@ extern "C" __global__ void flag_claimed(int *y) {
   __syncthreads();
   if (!taken) { taken = 1; atomicAdd(y, 1); }  // <- lost-update
 }
+
+// A fence would make these volatile accesses strong, and orders nothing: it is no fix.
+// kernel last_of_two_warps grid 1 block 64
+// inout y int32 = np.zeros(64) -> _
+// hints Two threads write the same element. Check the index, let one thread write, or use an atomic.
+extern "C" __global__ void last_of_two_warps(int *y) {
+  __shared__ volatile int last;
+  if (threadIdx.x == 0) last = 0;
+  __syncthreads();
+  if (threadIdx.x % 32 == 0) last = threadIdx.x;  // <- race
+  __syncthreads();
+  if (last == 3) y[threadIdx.x] = 1;
+}
