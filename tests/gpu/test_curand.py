@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 from unittest.mock import patch
 
 import numpy as np
@@ -33,7 +33,7 @@ INEXACT = (np.arange(96) % 48 // 8) == 4
 
 
 @cache
-def traces(on: str) -> dict[str, Trace]:
+def traces(on: Literal["sim", "gpu"]) -> dict[str, Trace]:
     """What each kernel draws; the toolkit's headers are there where the extra is not installed."""
     found = installation()
     compiler = replace(found, headers=(*found.headers, *_toolkit_headers()))
