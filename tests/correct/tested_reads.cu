@@ -193,3 +193,34 @@ extern "C" __global__ void last_of_two_warps(int *y) {
   __syncthreads();
   if (last == 3) y[threadIdx.x] = 1;
 }
+
+// Elements at an offset; and a wait that counts its rounds, which the optimized code does not.
+// kernel bounds_and_a_wait grid 1 block 96
+// in x int32 = np.arange(96) * 5 % 96
+// out y int32 = [95, 0, 7]
+extern "C" __global__ void bounds_and_a_wait(const int *x, int *y) {
+  __shared__ int bound[2];
+  __shared__ volatile int done;
+  if (threadIdx.x == 0) { bound[0] = 0; bound[1] = 100; done = 0; }
+  __syncthreads();
+  volatile int *seen = bound;
+  int v = x[threadIdx.x], rounds = 0;
+  if (seen[0] < v) atomicMax(&bound[0], v);
+  if (seen[1] > v) atomicMin(&bound[1], v);
+  if (threadIdx.x == 0) { y[2] = 7; done = 1; }
+  else if (threadIdx.x >= 32) while (!done) rounds++;
+  __syncthreads();
+  if (threadIdx.x < 2) y[threadIdx.x] = rounds < 0 ? -1 : bound[threadIdx.x];
+}
+
+// kernel other_bound grid 1 block 64
+// in x int32 = np.arange(64) * 5 % 64
+// inout y int32 = np.zeros(64) -> _
+extern "C" __global__ void other_bound(const int *x, int *y) {
+  __shared__ int bound[2];
+  if (threadIdx.x < 2) bound[threadIdx.x] = 0;
+  __syncthreads();
+  int v = x[threadIdx.x];
+  if (*(volatile int *)&bound[0] < v) atomicMax(&bound[1], v);
+  if (threadIdx.x > 5) atomicMax(&bound[0], v);  // <- race
+}

@@ -48,11 +48,11 @@ def swap_loads(f: Function, functions: Mapping[str, Function]) -> list[int]:
     swap fail, and the loop goes on with what that swap returned. A volatile one may be tested, too.
     """
     swaps = {at: swap for at, i in enumerate(f.body) if (swap := swap_of(i)) is not None}
-    flow = _Flow(f, functions) if swaps else None
+    flow = ValueFlow(f, functions) if swaps else None
     return [at for at in range(len(f.body)) if flow is not None and flow.begins(at, swaps)]
 
 
-class _Flow:
+class ValueFlow:
     """Where the values of a function go.
 
     Attributes:

@@ -7,8 +7,7 @@ variant's loads in the same lines.
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import lru_cache, reduce
 
@@ -17,21 +16,20 @@ import numpy as np
 from grader.launch import Finding
 from grader.simulator.core import bindings as c
 from grader.simulator.core.run import Raw
-from grader.simulator.decode.dataflow import access_head, place_of, targets
-from grader.simulator.decode.memory import is_plain
+from grader.simulator.decode.dataflow import access_head, sources, targets
+from grader.simulator.decode.memory import WAITING, is_plain
 from grader.simulator.decode.module import Image
-from grader.simulator.decode.retries import CALCULATES, swap_loads
-from grader.simulator.decode.stack import users_of
-from grader.simulator.decode.updates import data_reads, volatile_loads
+from grader.simulator.decode.retries import CALCULATES, ValueFlow, swap_loads
+from grader.simulator.decode.updates import data_reads, memory_roles, volatile_loads
 from grader.simulator.diagnose.barrier_hints import GRID_BARRIER
 from grader.simulator.diagnose.kernel_code import source_lines
 from grader.simulator.diagnose.races import STORE, UNWAITED
 from grader.simulator.ptx.flow import reached, successors
 from grader.simulator.ptx.model import Function
 
-_TESTED, _SWAPPED, _DECIDES, _SETS = range(4)
+_TESTED, _SWAPPED, _DECIDES, _SETS, _WAITS = range(5)
 """Why a read has no effect: its value is only tested, a loop of swaps confirms it, or it decides
-whether an atomic is needed, or a store of a constant."""
+whether an atomic is needed, or a store of a constant, or waits for a store."""
 _ATOMICS = ("atom.", "red.")
 
 
@@ -62,7 +60,8 @@ def unconfirmed(raw: Raw, debug: Image, optimized: Image) -> Raw:
     data: it is tested, whatever pointer or object it went through, or a sequence lock confirms it.
     Plain reads in lines that have only loads there which a loop of compare-and-swaps confirms. And
     volatile reads of shared memory, where they decide whether an atomic changes the place, as that
-    of a maximum which is larger already, or whether a volatile store sets it, as a flag.
+    of a maximum which is larger already, or whether a volatile store sets it, as a flag, or where
+    they wait for such a store.
     """
     ops, races, tests = debug.ops, list[tuple[int, int, int]](), list[tuple[int, int, int]]()
     for k, r in enumerate(raw.reports):
@@ -76,6 +75,7 @@ def unconfirmed(raw: Raw, debug: Image, optimized: Image) -> Raw:
                     races += [(k, pc, _DECIDES)] if ".volatile." in ops[pc] else []
                 elif ops[pc].startswith("ld.volatile.") and ops[other].startswith("st.volatile."):
                     tests.append((k, pc, other))
+                    races += [(k, pc, _WAITS)]
     if not (races or tests):
         return raw
     known, own = _lines_without_effect(optimized), source_lines(debug)
@@ -93,53 +93,58 @@ def _lines_without_effect(optimized: Image) -> tuple[frozenset[object], ...]:
     names = [d.name.partition("@")[0] for d in optimized.functions]  # copies have the same body
     functions = {name: optimized.module.functions[name] for name in names}
     lines = source_lines(optimized)
-    read, data, deciding, left, swapped, others = (set[int]() for _ in range(6))
+    read, data, deciding, left, swapped, others, idle, busy = (set[int]() for _ in range(8))
     sets = set[tuple[int, int]]()
     for number, name in enumerate(names):
         first, f = optimized.owner.index(number), functions[name]
         volatile, kept = set(volatile_loads(f)), data_reads(f, functions)
         read |= {lines[first + at] for at in volatile}
         data |= {lines[first + at] for at in kept}
-        decides, begins = dict(_deciding(f, volatile - kept)), set(swap_loads(f, functions))
+        decides, begins = (
+            dict(_deciding(f, functions, volatile - kept)),
+            set(swap_loads(f, functions)),
+        )
         for at, decided in decides.items():
             stores = {k for k in decided if f.body[k].op.startswith("st.")}
             sets |= {(lines[first + at], lines[first + k]) for k in stores}
             deciding |= {lines[first + at]} if decided - stores else set()
         left |= {lines[first + at] for at in volatile - decides.keys()}
+        waits = {at for at, role in memory_roles(f, functions).items() if role & WAITING}
+        idle |= {lines[first + at] for at in volatile & waits}
+        busy |= {lines[first + at] for at in volatile - waits}
         swapped |= {lines[first + at] for at in begins}
         plain = {at for at, i in enumerate(f.body) if access_head(i) == "ld" and is_plain(i.op)}
         others |= {lines[first + at] for at in plain - begins}
     sets = {pair for pair in sets if pair[0] not in left}
-    every = read - data, swapped - others, deciding - left, sets
+    every = read - data, swapped - others, deciding - left, sets, idle - busy
     return tuple(frozenset[object](lines) for lines in every)
 
 
-def _deciding(f: Function, loads: Iterable[int]) -> Iterator[tuple[int, set[int]]]:
+def _deciding(
+    f: Function, functions: Mapping[str, Function], loads: Collection[int]
+) -> Iterator[tuple[int, set[int]]]:
     """Those of some loads whose value is only tested, with what they decide on.
 
     That are atomics and volatile stores that change the same place: to a constant, as of a flag.
     """
-    users, then, body = users_of(f), successors(f), f.body
-    written = Counter(name for i in body for name in targets(i))
-    moves = (i for i in body if i.op.startswith(("mov.", "cvta.")) and len(i.operands) == 2)
-    copies = {i.operands[0]: i.operands[1] for i in moves if written[i.operands[0]] == 1}
+    if not loads:
+        return
+    flow, then, body = ValueFlow(f, functions), successors(f), f.body
     changes = {
-        k: place_of(next((x for x in i.operands if x.startswith("[")), ""), copies)
+        k: flow.place(next((x for x in i.operands if x.startswith("[")), ""))
         for k, i in enumerate(body)
         if access_head(i) in ("atom", "red")
-        or (i.op.startswith("st.volatile.") and place_of(i.operands[-1], copies).isdecimal())
+        or (i.op.startswith("st.volatile.") and flow.place(i.operands[-1])[0].isdecimal())
     }
     for at in loads:
-        place = place_of(body[at].operands[1], copies)
+        place = flow.place(body[at].operands[1])
         same = {k for k, x in changes.items() if x == place}
-        made = [*targets(body[at])]
-        for name in made:
-            new = {x for k in users.get(name, ()) for x in targets(body[k])}
-            made += new.difference(made)
-        if not all(CALCULATES.match(body[k].op) for name in made for k in users.get(name, ())):
+        names, readers = flow.spread(targets(body[at]), range(len(body)), CALCULATES)
+        data = (k for k in readers if not names.isdisjoint(sources(body[k])))
+        if not all(CALCULATES.match(body[k].op) for k in data):
             continue
         decided = set[int]()
-        for k in (k for k, i in enumerate(body) if i.guard and i.guard[0] in made):
+        for k in (k for k in readers if (guard := body[k].guard) and guard[0] in names):
             ways = [({n} | reached([n], {at}, then)) & same for n in then[k]]
             both = ways[0] & ways[-1]
             decided |= {k} if k in same else (ways[0] | ways[-1]) - both
