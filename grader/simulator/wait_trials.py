@@ -106,7 +106,7 @@ class Conflicts:
             r: the report of a race between two threads of a block.
         """
         grid = self.launch.cooperative and r.target.space == "global"
-        if grid and self._meet(r, block=False):
+        if grid and (r.has(ACROSS_BLOCKS) or self._meet(r, block=False)):
             return ACROSS_BLOCKS
         warps = prod(self.launch.block) > WARP_SIZE
         return 0 if warps and self._meet(r, block=True) else r.flags & WITHIN_WARP

@@ -2114,3 +2114,23 @@ extern "C" __global__ void lock_reads_old_values(int *lock, volatile int *sum)
   *sum = *sum + 1;  // <- race
   atomicExch(lock, 0);
 }
+
+// Each thread adds, and then reads what others have added to by then: a barrier between would give all one place.
+// kernel place_read_behind_the_count grid 1 block 64
+// inout top int32 = [0] -> _
+// inout slot int32 = np.zeros(64) -> _
+// hints Use the value that the atomic of line A< returns, and leave out the read.
+extern "C" __global__ void place_read_behind_the_count(int *top, int *slot) {
+  atomicAdd(top, 1);  // <A
+  slot[*top - 1] = threadIdx.x;  // <- race
+}
+
+// The base of what all threads write does depend on all additions: a barrier is missing.
+// kernel base_read_behind_the_count grid 1 block 64
+// inout top int32 = [0] -> _
+// inout slot int32 = np.zeros(128) -> _
+// hints Put __syncthreads() between line A< and line B<.
+extern "C" __global__ void base_read_behind_the_count(int *top, int *slot) {
+  atomicAdd(top, 1);  // <A
+  slot[*top + threadIdx.x] = threadIdx.x;  // <B <- race
+}

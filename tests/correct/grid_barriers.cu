@@ -137,3 +137,29 @@ extern "C" __global__ void rounds_that_wait_for_the_count(int *y, int *count) {
     grid.sync();
   }
 }
+
+// Wrong: the barrier is one of the block.
+// kernel synced_by_the_block grid 4 block 32 cooperative yes
+// in x int32 = np.arange(128)
+// inout tmp int32 = np.zeros(128) -> _
+// out y int32 = (x * 2)[::-1]
+// hints Put a barrier of all blocks (grid.sync()) between line A< and line B<.
+extern "C" __global__ void synced_by_the_block(const int *x, int *tmp, int *y) {
+  int i = blockIdx.x * 32 + threadIdx.x;
+  tmp[i] = 2 * x[i];  // <A
+  __syncthreads();
+  y[i] = tmp[127 - i];  // <B <- race
+}
+
+// Wrong: the barrier is before the write.
+// kernel synced_before_the_write grid 4 block 32 cooperative yes
+// in x int32 = np.arange(128)
+// inout tmp int32 = np.zeros(128) -> _
+// out y int32 = (x * 2)[::-1]
+// hints Put a barrier of all blocks (grid.sync()) between line A< and line B<.
+extern "C" __global__ void synced_before_the_write(const int *x, int *tmp, int *y) {
+  int i = blockIdx.x * 32 + threadIdx.x;
+  cg::this_grid().sync();
+  tmp[i] = 2 * x[i];  // <A
+  y[i] = tmp[127 - i];  // <B <- race
+}

@@ -120,6 +120,8 @@ def _fix(r: Report, hazard: str, gap: Gap | None, strays: bool, waits: bool) -> 
             "store, so that a thread without an element of its own does not store. An index past "
             "the end of its row reaches another thread's element; an atomic would only hide it."
         )
+    if across and gap is not None and gap.grid and hazard != "WAW":
+        return f"{_not_ordered(r, hazard)} {barrier_advice(gap, hazard, warp=False)}"
     return _across_blocks_fix(r, hazard, waits) if across else _within_block_fix(r, hazard, gap)
 
 

@@ -202,7 +202,7 @@ class RacePlaces:
         gap = self._lines_apart(r)
         if gap is None or gap.kind == "unknown":
             return gap
-        if self._reach(r) == ACROSS_BLOCKS and not r.has(ACROSS_BLOCKS):
+        if self.trials and self.trials.reach(r) == ACROSS_BLOCKS:  # of a cooperative launch
             return self.code.branches.placed(replace(gap, grid=True), r.target.name, library=False)
         instructions = self.code.image.instructions
         library = all(pc < len(instructions) and instructions[pc].via for pc in (r.pc, r.pc2))

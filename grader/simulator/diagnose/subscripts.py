@@ -263,3 +263,27 @@ def _target(node: Node, variables: SourceVariables) -> tuple[Target, bool]:
     inside = len(dims) > 1 if unknown else 0 <= flat < prod(known)
     extent = "" if unknown else f"{' x '.join(map(str, known))} elements"
     return Target(space, base.text, element, extent, 0, 0), inside
+
+
+def pointees_in(text: str, name: str) -> set[str]:
+    """What a line accesses through pointers, such as `*p`, and the variable of a name."""
+    found = re.findall(r"\*\s*[A-Za-z_]\w*|[A-Za-z_]\w*\s*(?:->\s*\w+|\[[^\[\]]{1,80}\])", text)
+    own = {name} if re.search(rf"(?<![\w.]){re.escape(name)}(?![\w\[])", text) else set[str]()
+    return {re.sub(r"\s", "", x) for x in found} | own
+
+
+def elements_in(text: str, name: str) -> set[str]:
+    """The elements of an array that a line names, such as `a[i]`, without blanks."""
+    array = rf"(?<![\w.]){re.escape(name)}\s*\[[^\[\]]{{1,80}}\]"
+    found = re.findall(rf"{array}|\*\s*{re.escape(name)}\b", text)
+    return {re.sub(r"\s", "", x) for x in found}
+
+
+def in_sequence(tree: Tree, first: int, then: int) -> bool:
+    """Whether statements of two lines are in one block of statements, with no branch around one."""
+    statements = [*tree.walk("expression_statement", "declaration")]
+    blocks = [
+        {next(n.ancestors).index for n in statements if n.line <= line <= n.last_line}
+        for line in (first, then)
+    ]
+    return any(tree.kinds[k] == "compound_statement" for k in blocks[0] & blocks[1])

@@ -40,6 +40,7 @@ from grader.simulator.diagnose.races import (
     Report,
     subject,
 )
+from grader.simulator.diagnose.subscripts import elements_in, in_sequence, pointees_in
 from grader.simulator.ptx.model import TYPE_BYTES, Instruction
 
 if TYPE_CHECKING:
@@ -106,11 +107,13 @@ class TwoSteps:
                 "atomic such as atomicCAS, which compares and writes at once, and test what it "
                 "returns."
             )
-        if lines := self._drawn(r, order):
+        if drawn := self._drawn(r, reports, order):
+            read, add, before = drawn
+            steps = f"Line {read} reads {name}, and line {add} adds to it"
+            steps = steps if before else f"Line {add} adds to {name}, and line {read} reads it"
             return (
-                f"Line {lines[0]} reads {name}, and line {lines[1]} adds to it: two steps, and "
-                f"several threads may read the same value. Use the value that the atomic of line "
-                f"{lines[1]} returns, and leave out the read."
+                f"{steps}: two steps, and several threads may read the same value. Use the value "
+                f"that the atomic of line {add} returns, and leave out the read."
             )
         outside = r.target.space == "global" and prod(grid) > 1 and not r.has(SAME_VALUE)
         if outside and stores and _is_atomic(r) and r.has(WITHIN_WARP):
@@ -281,9 +284,9 @@ class TwoSteps:
         races = (x for x in reports if x.kind == c.RACE and x.target.name == r.target.name)
         reads = {pc for x in races for pc, is_store in _plain(x) if not is_store}
         locations, name = self.image.locations, r.target.name
-        own = _elements(self._text(locations[store].line), name) if name else set[str]()
+        own = elements_in(self._text(locations[store].line), name) if name else set[str]()
         return any(
-            not own.isdisjoint(_elements(self._text(locations[pc].line), name))
+            not own.isdisjoint(elements_in(self._text(locations[pc].line), name))
             and self.flow.values.reaches(pc, store)
             for pc in reads
             if self.image.owner[pc] == self.image.owner[store]
@@ -307,19 +310,24 @@ class TwoSteps:
         (read, _), (write, _) = sorted(accesses, key=lambda access: access[1])
         lines = self._line(read, r), self._line(write, r)
         texts = [self._text(line) for line in lines]
-        used = [_elements(text, r.target.name) for text in texts]
+        used = [elements_in(text, r.target.name) for text in texts]
         if r.target.element == r.target.name or self.image.owner[read] == self.image.owner[write]:
             used = [
-                own | _pointees(text, r.target.name) for own, text in zip(used, texts, strict=True)
+                own | pointees_in(text, r.target.name)
+                for own, text in zip(used, texts, strict=True)
             ]
         if used[0].isdisjoint(used[1]):
             return None
         return lines if self._decides(read, write) else None
 
-    def _drawn(self, r: Report, order: ProgramOrder) -> tuple[int, int] | None:
+    def _drawn(
+        self, r: Report, reports: Sequence[Report], order: ProgramOrder
+    ) -> tuple[int, int, bool] | None:
         """The lines of a plain read, whose value is an index or stored, and of an addition.
 
-        None where what the addition returns is used so: then it is that which draws.
+        Also whether the read comes first. If not, the value must be an index at which several
+        threads store, in a statement behind that of the addition. None where what the addition
+        returns is used so: then it is that which draws.
         """
         (read, atomic), (other, is_atomic) = _both(r)
         if atomic:
@@ -328,12 +336,16 @@ class TwoSteps:
             return None
         adds = re.search(r"\.(?:add|inc|dec)\.", self.image.ops[other])
         lines = self._line(read, r), self._line(other, r)
-        if not adds or lines[0] > lines[1] or not order.follows(read, other):
-            return None
         drawn, values = (self.flow.loaded(pc) for pc in (other, read))
-        if self._is_used(drawn, self.image.owner[other]):
+        if not adds or self._is_used(drawn, self.image.owner[other]):
             return None
-        return lines if self._is_used(values, self.image.owner[read]) else None
+        if lines[0] <= lines[1] and order.follows(read, other):
+            used = self._is_used(values, self.image.owner[read])
+            return (*lines, True) if used else None
+        names = {(owner, name) for owner, name, _ in values}
+        met = {x.pc for x in reports if x.kind == c.RACE and x.pc == x.pc2 and x.has(STORE)}
+        meet = any(not names.isdisjoint(self.flow.addressed(pc)) for pc in met)
+        return (*lines, False) if meet and in_sequence(self.tree, *lines[::-1]) else None
 
     def _locked(self, r: Report, reports: Sequence[Report]) -> str:
         """The fix of a race of accesses of which a lock is meant to order one at least."""
@@ -384,17 +396,3 @@ def _registers(i: Instruction) -> list[str]:
 
 def _place(load: Instruction) -> str:
     return next((x for x in load.operands if x.startswith("[")), "")
-
-
-def _pointees(text: str, name: str) -> set[str]:
-    """What a line accesses through pointers, such as `*p`, and the variable of a name."""
-    found = re.findall(r"\*\s*[A-Za-z_]\w*|[A-Za-z_]\w*\s*(?:->\s*\w+|\[[^\[\]]{1,80}\])", text)
-    own = {name} if re.search(rf"(?<![\w.]){re.escape(name)}(?![\w\[])", text) else set[str]()
-    return {re.sub(r"\s", "", x) for x in found} | own
-
-
-def _elements(text: str, name: str) -> set[str]:
-    """The elements of an array that a line names, such as `a[i]`, without blanks."""
-    array = rf"(?<![\w.]){re.escape(name)}\s*\[[^\[\]]{{1,80}}\]"
-    found = re.findall(rf"{array}|\*\s*{re.escape(name)}\b", text)
-    return {re.sub(r"\s", "", x) for x in found}
