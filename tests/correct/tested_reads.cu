@@ -224,3 +224,31 @@ extern "C" __global__ void other_bound(const int *x, int *y) {
   if (*(volatile int *)&bound[0] < v) atomicMax(&bound[1], v);
   if (threadIdx.x > 5) atomicMax(&bound[0], v);  // <- race
 }
+
+// A wait for a word that another thread stores in halves, and a plain read beside the atomic.
+// kernel waits_for_halves grid 1 block 64
+// inout y int32 = [0] -> _
+extern "C" __global__ void waits_for_halves(int *y) {
+  __shared__ unsigned long long word;
+  if (threadIdx.x == 0) word = 0;
+  __syncthreads();
+  if (threadIdx.x == 0) {
+    ((volatile unsigned *)&word)[0] = 7;  // <- race
+    ((volatile unsigned *)&word)[1] = 1;  // <- race
+  } else if (threadIdx.x == 32) {
+    while (*(volatile unsigned long long *)&word == 0) {}  // <- race
+    *y = 1;
+  }
+}
+
+// kernel largest_read_plainly grid 1 block 64
+// in x int32 = np.arange(64) * 29 % 64
+// inout y int32 = [0] -> _
+extern "C" __global__ void largest_read_plainly(const int *x, int *y) {
+  __shared__ int most;
+  if (threadIdx.x == 0) most = 0;
+  __syncthreads();
+  if (x[threadIdx.x] > most) atomicMax(&most, x[threadIdx.x]);  // <- race
+  __syncthreads();
+  if (threadIdx.x == 0) *y = most;
+}

@@ -17,7 +17,7 @@ from grader.launch import Finding
 from grader.simulator.core import bindings as c
 from grader.simulator.core.run import Raw
 from grader.simulator.decode.dataflow import access_head, sources, targets
-from grader.simulator.decode.memory import WAITING, is_plain
+from grader.simulator.decode.memory import SHARED, WAITING, is_plain
 from grader.simulator.decode.module import Image
 from grader.simulator.decode.retries import CALCULATES, ValueFlow, swap_loads
 from grader.simulator.decode.updates import data_reads, memory_roles, volatile_loads
@@ -25,7 +25,7 @@ from grader.simulator.diagnose.barrier_hints import GRID_BARRIER
 from grader.simulator.diagnose.kernel_code import source_lines
 from grader.simulator.diagnose.races import STORE, UNWAITED
 from grader.simulator.ptx.flow import reached, successors
-from grader.simulator.ptx.model import Function
+from grader.simulator.ptx.model import TYPE_BYTES, Function
 
 _TESTED, _SWAPPED, _DECIDES, _SETS, _WAITS = range(5)
 """Why a read has no effect: its value is only tested, a loop of swaps confirms it, or it decides
@@ -70,10 +70,11 @@ def unconfirmed(raw: Raw, debug: Image, optimized: Image) -> Raw:
             races.append((k, pcs[1] if flags & STORE else pcs[0], _TESTED))
         elif r["kind"] == c.RACE:
             for pc, other in (pcs, pcs[::-1]):
+                volatile = r["space"] == SHARED and _is_volatile_read(ops[pc], ops[other])
                 if ops[pc].startswith("ld.") and ops[other].startswith(_ATOMICS):
                     races += [(k, pc, _SWAPPED)] if ".cas." in ops[other] else []
-                    races += [(k, pc, _DECIDES)] if ".volatile." in ops[pc] else []
-                elif ops[pc].startswith("ld.volatile.") and ops[other].startswith("st.volatile."):
+                    races += [(k, pc, _DECIDES)] if volatile else []
+                elif volatile and ops[other].startswith("st.volatile."):
                     tests.append((k, pc, other))
                     races += [(k, pc, _WAITS)]
     if not (races or tests):
@@ -82,6 +83,12 @@ def unconfirmed(raw: Raw, debug: Image, optimized: Image) -> Raw:
     dropped = [k for k, pc, why in races if own[pc] in known[why]]
     dropped += [k for k, pc, flag in tests if (own[pc], own[flag]) in known[_SETS]]
     return replace(raw, reports=np.delete(raw.reports, dropped)) if dropped else raw
+
+
+def _is_volatile_read(op: str, other: str) -> bool:
+    """Whether an access is a volatile load of as many bytes as another one."""
+    size, same = (TYPE_BYTES.get(x.rpartition(".")[2], 0) for x in (op, other))
+    return op.startswith("ld.volatile.") and size == same
 
 
 @lru_cache(maxsize=2)
