@@ -12,6 +12,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from contextlib import suppress
 from pathlib import Path
 
 from bench.table import print_table
@@ -52,16 +53,14 @@ def peak(*words: str, cache: str) -> float:
 
 
 def tree(root: int) -> list[int]:
-    """A process and all below it."""
+    """A process and all below it, without what ends meanwhile."""
     found, waiting = [], [root]
     while waiting:
         pid = waiting.pop()
         found.append(pid)
-        for listed in Path(f"/proc/{pid}/task").glob("*/children"):
-            try:
+        with suppress(OSError):
+            for listed in Path(f"/proc/{pid}/task").glob("*/children"):
                 waiting += map(int, listed.read_text().split())
-            except OSError:
-                continue
     return found
 
 
