@@ -68,21 +68,28 @@ _MISUSES: dict[int, tuple[str, str, Severity]] = {
 }
 
 _WAIT_NAME = regex(r"wait|try|test|parity", re.IGNORECASE)
-_ASM_WAIT = regex(r"\bmbarrier\.(?:try|test)_wait\.parity\b[^;\]]*\](?:\s*,\s*(\d)\s*[;,])?")
+_ASM_WAIT = regex(
+    r"\bmbarrier\.(?:try|test)_wait\.parity\b[^;\]]{0,200}\](?:\s{0,20},\s*(\d)\s*[;,])?"
+)
 _PARITY = regex(r"[01][uU]?|true|false")
 
 _AWAITS, _ARRIVES = regex(r"wait", re.IGNORECASE), regex(r"arrive")
+_KNOWN = regex(r"wait|mbarrier\W{1,20}init|mbarrier_init|\binit\b")
 _CALLS = regex(r"wait|arrive|init|expect|copy|cpy|cp_async|cvta|generic|inval", re.IGNORECASE)
 """The names of what the headers of CUDA do with an mbarrier."""
 _PIPELINE, _CONSUMES = regex(r"producer_commit|consumer_release"), regex(r"consumer_wait\w*")
-_KNOWN = regex(r"wait|mbarrier\W+init|mbarrier_init|\binit\b")
 _NO_ARRIVAL = (
     "Line {line} waits for `{name}`, and no thread arrives at it. Let the threads arrive that "
     "others wait for, by arrive() or mbarrier.arrive, as many as its count says: behind their "
     "last access to what they hand over."
 )
-Use = tuple[int, str]
-"""The line of a mention of a variable, and the calls and assembly that it is in."""
+Deeds = frozenset[re.Pattern[str]]
+"""What calls and assembly do with a variable: those of `_DEEDS` that they match."""
+Use = tuple[int, Deeds | None]
+"""The line of a mention of a variable, and what is done there; None where that is not known."""
+_DEEDS = _AWAITS, _ARRIVES, _KNOWN
+_MOST_FUNCTIONS = 200
+"""Of a source whose functions are followed into each other."""
 _STATEMENTS = ("declaration", "expression_statement", "compound_statement", *LOOPS)
 _NOT_AWAITED = (
     "Line {line} arrives at `{name}`, and no thread waits for it. Let the threads that go on with "
@@ -208,6 +215,8 @@ def never_awaited(tree: Tree, text: Sequence[str], lines: Collection[int]) -> st
     what they do with it.
     """
     functions = [*tree.walk("function_definition")]
+    if len(functions) > _MOST_FUNCTIONS:
+        return ""
     bodies = _with_callees({n.text: _text_of(f, text) for f in functions for n in _names_of(f)})
     own = [f for f in functions if any(f.line <= line <= f.last_line for line in lines)]
     for why, line, name in chain.from_iterable(_one_sided(f, text, bodies) for f in own):
@@ -221,7 +230,7 @@ def _text_of(node: Node, text: Sequence[str]) -> str:
 
 
 def _one_sided(
-    function: Node, text: Sequence[str], bodies: Mapping[str, str]
+    function: Node, text: Sequence[str], bodies: Mapping[str, Deeds]
 ) -> Iterator[tuple[str, int, str]]:
     """The shared variables of a function at which threads only arrive, or for which they only wait.
 
@@ -230,7 +239,7 @@ def _one_sided(
     Args:
         function: the function.
         text: the lines of the source.
-        bodies: by name, the text of the source's functions.
+        bodies: by name, what the source's functions do.
     """
     declared = (d for d in function.walk("declaration") if "__shared__" in d.text)
     shared, uses = {n.text for d in declared for n in d.walk("identifier")}, dict[str, list[Use]]()
@@ -239,13 +248,13 @@ def _one_sided(
         if name.text in shared and "__shared__" not in own.text:
             uses.setdefault(name.text, []).append((name.line, _done_with(name, text, bodies)))
     for variable, own_uses in sorted(uses.items()):
-        words = [word for _, word in own_uses]
+        done = [deeds for _, deeds in own_uses]
         arrive, wait = (
-            [at for at, word in own_uses if x.search(word)] for x in (_ARRIVES, _AWAITS)
+            [at for at, deeds in own_uses if deeds and x in deeds] for x in (_ARRIVES, _AWAITS)
         )
-        if arrive and not wait and all(words):
+        if arrive and not wait and None not in done:
             yield _NOT_AWAITED, arrive[-1], variable
-        if wait and not arrive and all(map(_KNOWN.search, words)):
+        if wait and not arrive and all(deeds and _KNOWN in deeds for deeds in done):
             yield _NO_ARRIVAL, wait[-1], variable
 
 
@@ -280,39 +289,48 @@ def _names_of(function: Node) -> Iterator[Node]:
         yield name
 
 
-def _with_callees(bodies: Mapping[str, str]) -> dict[str, str]:
-    """By name, the text of a function and of all that it calls, or names."""
+def _deeds(text: str) -> Deeds:
+    return frozenset(x for x in _DEEDS if x.search(text))
+
+
+def _with_callees(bodies: Mapping[str, str]) -> dict[str, Deeds]:
+    """By name, what a function does, and all that it calls, or names.
+
+    Args:
+        bodies: by name, the text of the functions.
+    """
     words = {name: {*re.findall(r"\w+", body)} & bodies.keys() for name, body in bodies.items()}
-    out = dict[str, str]()
+    own, out = {name: _deeds(body) for name, body in bodies.items()}, dict[str, Deeds]()
     for name in bodies:
         known, work = {name}, [name]
         while work:
             more = words[work.pop()] - known
             known, work = known | more, [*work, *more]
-        out[name] = " ".join(bodies[one] for one in sorted(known))
+        out[name] = frozenset(chain.from_iterable(own[one] for one in known))
     return out
 
 
-def _done_with(name: Node, text: Sequence[str], bodies: Mapping[str, str]) -> str:
-    """The calls and assembly that a mention of a variable is in; empty where one is not known.
+def _done_with(name: Node, text: Sequence[str], bodies: Mapping[str, Deeds]) -> Deeds | None:
+    """What the calls and assembly do that a mention of a variable is in.
+
+    None where there is none, or what one does is not known.
 
     Args:
         name: the mention.
         text: the lines of the source.
-        bodies: by name, the text of the source's functions.
+        bodies: by name, what the source's functions do.
     """
-    out = list[str]()
+    out = list[Deeds]()
     for node in name.ancestors:
         if node.kind in _STATEMENTS:
             break
         if node.kind == "gnu_asm_expression":
-            out.append(_text_of(node, text))
+            out.append(_deeds(_text_of(node, text)))
         if node.kind == "call_expression" and (called := node.part("function")) is not None:
-            known = bodies.get(called.text) or (_CALLS.search(called.text) and called.text)
-            if not known:
-                return ""
-            out.append(known)
-    return " ".join(out)
+            if called.text not in bodies and not _CALLS.search(called.text):
+                return None
+            out.append(bodies[called.text] if called.text in bodies else _deeds(called.text))
+    return frozenset[re.Pattern[str]]().union(*out) if out else None
 
 
 def constant_parities(tree: Tree, text: Sequence[str], lines: Collection[int]) -> Iterator[str]:

@@ -267,7 +267,7 @@ def _target(node: Node, variables: SourceVariables) -> tuple[Target, bool]:
 
 def pointees_in(text: str, name: str) -> set[str]:
     """What a line accesses through pointers, such as `*p`, and the variable of a name."""
-    found = re.findall(r"\*\s*[A-Za-z_]\w*|[A-Za-z_]\w*\s*(?:->\s*\w+|\[[^\[\]]{1,80}\])", text)
+    found = re.findall(r"\*\s*[A-Za-z_]\w*|\b[A-Za-z_]\w*\s*(?:->\s*\w+|\[[^\[\]]{1,80}\])", text)
     own = {name} if re.search(rf"(?<![\w.]){re.escape(name)}(?![\w\[])", text) else set[str]()
     return {re.sub(r"\s", "", x) for x in found} | own
 
