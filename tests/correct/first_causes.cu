@@ -2134,3 +2134,21 @@ extern "C" __global__ void base_read_behind_the_count(int *top, int *slot) {
   atomicAdd(top, 1);  // <A
   slot[*top + threadIdx.x] = threadIdx.x;  // <B <- race
 }
+
+// kernel narrow_fence_of_the_library grid 2 block 32
+// inout flag int32 = np.zeros(1) -> _
+// inout data int32 = np.zeros(1) -> _
+// inout out int32 = np.zeros(1) -> _
+// hints Line a< orders the threads of one block, and other blocks access this. Use `cuda::thread_scope_device` there. A
+extern "C" __global__ void narrow_fence_of_the_library(int *flag, int *data, int *out) {
+    if (threadIdx.x) return;
+    if (blockIdx.x == 0) {
+        *data = 42;
+        cuda::atomic_thread_fence(cuda::memory_order_release, cuda::thread_scope_block);  // <a
+        atomicExch(flag, 1);
+    } else {
+        while (atomicAdd(flag, 0) == 0) {}
+        __threadfence();
+        *out = *data;  // <- race
+    }
+}

@@ -346,7 +346,7 @@ def _wider_hint(missing: Missing, text: Callable[[int], str]) -> str:
     own = text(missing.widens[0])
     fix = "Use the scope `.gpu`" if ".cta" in own else "Call __threadfence()"
     fix = "Use `cuda::thread_scope_device`" if "thread_scope" in own else fix
-    instead = ", not __threadfence_block()" * ("_block" in own)
+    instead = ", not __threadfence_block()" * ("__threadfence_block" in own)
     return f"{what} {fix} there{instead}. A run with that does not have this race."
 
 
@@ -379,6 +379,8 @@ def by_scope(reports: Sequence[Report], missing: Mapping[Pair, Missing]) -> list
 
 
 def _wider(text: str) -> str:
+    if "thread_scope_block" in text:
+        return "Use `cuda::thread_scope_device`"
     if "_block" in text:
         return "Call the function without `_block`"
     return "Use `.gpu`" if ".cta" in text else "Access an object of `thread_scope_device`"
