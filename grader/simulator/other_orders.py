@@ -25,7 +25,7 @@ from grader.launch import Finding, Trace
 from grader.simulator.core.bindings import ANOTHER_WARP
 from grader.simulator.core.run import Machine, Raw
 from grader.simulator.decisions import Decisions
-from grader.simulator.decode.module import Image
+from grader.simulator.decode.image import Image, draws_and_changes
 from grader.simulator.diagnose.branching import limited_reads
 from grader.simulator.diagnose.merging import is_narrow, merge_findings, with_wider_pairs
 from grader.simulator.interleavings import Pauses, given_up, old_value, pauses_before
@@ -63,6 +63,8 @@ from grader.simulator.pauses import (
     writes_after_reads,
 )
 from grader.simulator.schedules import (
+    ABREAST,
+    BACKWARD,
     LONG_WAITS,
     ORDER_STEPS,
     ORDERS,
@@ -126,9 +128,10 @@ class OtherOrders(OrderRuns):
         findings, old = trace.findings, list[int]()
         self.timed = reads_clocks(image)
         self.limited = limited_reads(image) if asked and image.waits else {}
-        for schedule in asked or (ORDERS if loads else ()):
+        beside = ORDERS if loads and {*asked} <= {BACKWARD} else ()
+        for schedule in dict.fromkeys((*asked, *beside)):
             enough = self.affords(2 if old else 1) or schedules
-            if not enough or (self.others and not asked and not old):
+            if not (enough and (old or schedule in (ABREAST, *asked))):
                 break
             raw, found, may_be_old = self.order(schedule)
             findings = merge_findings(findings, found)
@@ -215,7 +218,8 @@ class OtherOrders(OrderRuns):
             loads: those that may give old values while a thread pauses.
         """
         acts, orders = acts_on_reads(machine.image), may_be_late(machine.image)
-        if not (acts or orders or self.usual.observed & ANOTHER_WARP) or not self.affords(1):
+        tells = self.usual.observed & ANOTHER_WARP or draws_and_changes(machine.image)
+        if not (acts or orders or tells) or not self.affords(1):
             return ()
         hows = [How(s, traced=True) for s in OLD_SCHEDULES]
         hows += [How(backward_order(self.launch), whole_turns=True, traced=True)]

@@ -25,9 +25,8 @@ from grader.launch import Launch
 from grader.simulator.core import bindings as c
 from grader.simulator.core.run import Raw
 from grader.simulator.decisions import Decisions
-from grader.simulator.decode.dataflow import sources
+from grader.simulator.decode.image import Image, blind_writes
 from grader.simulator.decode.memory import SHARED, is_strong
-from grader.simulator.decode.module import Image
 from grader.simulator.diagnose.races import (
     ACROSS_BLOCKS,
     ATOMIC,
@@ -92,7 +91,7 @@ def strong_accesses(raw: Raw, image: Image) -> Sequence[Access]:
     if raw.accesses is None or raw.traced > MOST_TRACED:
         return []
     found = list[Access]()
-    heads, blind = [op.partition(".")[0] for op in image.ops], _blind_writes(image)
+    heads, blind = [op.partition(".")[0] for op in image.ops], blind_writes(image)
     names = ("block", "thread", "pc", "space", "buffer", "at", "bytes", "value", "event")
     rows = zip(*(raw.accesses[n].tolist() for n in names), strict=True)
     for block, thread, pc, space, buffer, at, size, value, event in rows:
@@ -113,7 +112,7 @@ _KEEPS = {"add": "0", "or": "0", "xor": "0", "and": "-1"}
 
 def acts_on_reads(image: Image) -> bool:
     """Whether threads read places, or take locks, and also overwrite some, by strong accesses."""
-    writes = _blind_writes(image)
+    writes = blind_writes(image)
     return any(writes[pc] and is_strong(op) for pc, op in enumerate(image.ops)) and any(
         (reads_alone(i) and not (writes[pc] and ".cas." not in i.op))
         or (".exch." in i.op and not writes[pc])
@@ -129,17 +128,6 @@ def reads_alone(i: Instruction) -> bool:
     if not _MAY_KEEP.isdisjoint(parts):
         return True
     return any(i.operands[-1] == value for name, value in _KEEPS.items() if name in parts)
-
-
-def _blind_writes(image: Image) -> list[bool]:
-    """By program counter, whether the value that a write replaces is not used, or is expected."""
-    used = {name for i in image.instructions for name in sources(i)}
-    used |= {i.guard[0] for i in image.instructions if i.guard}
-    return [
-        head in ("st", "red") or (head == "atom" and (".cas." in i.op or i.operands[0] not in used))
-        for i in image.instructions
-        for head in (i.op.partition(".")[0],)
-    ]
 
 
 def writes_after_reads(traces: Traces) -> list[int]:

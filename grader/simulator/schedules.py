@@ -28,6 +28,7 @@ from numpy.typing import NDArray
 from grader.launch import Array, Dim3, Finding, Launch, Trace
 from grader.simulator.core.bindings import ANOTHER_WARP, LIMIT, TIMEOUT
 from grader.simulator.core.run import Machine, Raw
+from grader.simulator.decode.image import Image, draws
 from grader.simulator.decode.memory import (
     HAS_CHECKS,
     HAS_ORDERS,
@@ -35,7 +36,6 @@ from grader.simulator.decode.memory import (
     HAS_UPDATES,
     observes,
 )
-from grader.simulator.decode.module import Image
 
 BY_ACCESS = frozenset({"race", "lost-update", "invalid-access", "uninitialized-read"})
 """The kinds of findings of a thread's accesses."""
@@ -107,15 +107,16 @@ def chosen_orders(machines: Sequence[Machine], observed: int = 0) -> Sequence[in
         observed: of the usual run. Where plain accesses follow atomics of other warps by what
             others observed alone, these may observe nothing backwards.
     """
-    tests = machines[-1].image.sync & HAS_TESTS
     if communicates(machines) or any(m.image.sync & HAS_CHECKS for m in machines):
         return ORDERS
-    if tests:
+    last = machines[-1].image
+    if last.sync & HAS_TESTS:
         return TEST_ORDERS
-    backward = (BACKWARD,) if observed & ANOTHER_WARP else ()
+    tells = observed & ANOTHER_WARP or (draws(last) and not reads_clocks(last))
+    backward = (BACKWARD,) if tells else ()
     if updates(machines):
         return FEW_ORDERS + backward
-    drawn = [op for op in machines[-1].image.ops if op.startswith("atom.") and ".global." in op]
+    drawn = [op for op in last.ops if op.startswith("atom.") and ".shared." not in op]
     return (FEW_ORDERS if len(drawn) > 1 else ()) + backward
 
 

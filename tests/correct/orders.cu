@@ -581,3 +581,105 @@ extern "C" __global__ void counts_read_in_their_warps(int *y) {
   __syncwarp();
   y[t] = s[t / 32];
 }
+
+// Threads and blocks draw numbers in any order.
+// kernel places_drawn_in_order grid 4 block 64 orders wrong
+// inout count int32 = np.zeros(1) -> np.array([256])
+// out y int32 = np.arange(256)
+extern "C" __global__ void places_drawn_in_order(int *count, int *y) {
+    y[atomicAdd(count, 1)] = blockIdx.x * 64 + threadIdx.x;
+}
+
+// kernel places_drawn_in_any_order grid 4 block 64
+// inout count int32 = np.zeros(1) -> np.array([256])
+// out y int32 = np.arange(256)
+extern "C" __global__ void places_drawn_in_any_order(int *count, int *y) {
+    int place = atomicAdd(count, 1);
+    y[place] = place;
+}
+
+// kernel first_warp_to_swap grid 1 block 128 orders wrong
+// out y int32 = np.zeros(1)
+extern "C" __global__ void first_warp_to_swap(int *y) {
+    __shared__ int owner;
+    if (threadIdx.x == 0) owner = -1;
+    __syncthreads();
+    if (threadIdx.x % 32 == 0) atomicCAS(&owner, -1, int(threadIdx.x));
+    __syncthreads();
+    if (threadIdx.x == 0) *y = owner;
+}
+
+// kernel least_warp_to_come grid 1 block 128
+// out y int32 = np.zeros(1)
+extern "C" __global__ void least_warp_to_come(int *y) {
+    __shared__ int owner;
+    if (threadIdx.x == 0) owner = 128;
+    __syncthreads();
+    if (threadIdx.x % 32 == 0) atomicMin(&owner, int(threadIdx.x));
+    __syncthreads();
+    if (threadIdx.x == 0) *y = owner;
+}
+
+// kernel stored_by_the_last_block grid 4 block 32 orders wrong
+// inout y int32 = np.zeros(1) -> np.array([3])
+extern "C" __global__ void stored_by_the_last_block(volatile int *y) {
+    if (threadIdx.x == 0) *y = blockIdx.x;
+}
+
+// kernel stored_by_all_blocks grid 4 block 32
+// inout y int32 = np.zeros(1) -> np.array([4])
+extern "C" __global__ void stored_by_all_blocks(volatile int *y) {
+    if (threadIdx.x == 0) *y = gridDim.x;
+}
+
+// kernel added_before_it_is_limited grid 2 block 32 orders wrong
+// inout y int32 = np.array([5]) -> np.array([8])
+extern "C" __global__ void added_before_it_is_limited(int *y) {
+    if (threadIdx.x) return;
+    if (blockIdx.x == 0) atomicAdd(y, 6);
+    else atomicMin(y, 8);
+}
+
+// kernel added_and_limited_apart grid 2 block 32
+// inout y int32 = np.array([5, 9]) -> np.array([11, 8])
+extern "C" __global__ void added_and_limited_apart(int *y) {
+    if (threadIdx.x) return;
+    if (blockIdx.x == 0) atomicAdd(&y[0], 6);
+    else atomicMin(&y[1], 8);
+}
+
+// kernel two_numbers_taken_for_one grid 4 block 32 orders wrong
+// inout count int32 = np.zeros(2) -> np.full(2, 4)
+// out y int32 = np.zeros(4)
+extern "C" __global__ void two_numbers_taken_for_one(int *count, int *y) {
+    if (threadIdx.x) return;
+    int place = atomicAdd(&count[0], 1);
+    y[place] = atomicAdd(&count[1], 1) - place;
+}
+
+// kernel one_number_for_two grid 4 block 32
+// inout count int32 = np.zeros(2) -> np.full(2, 4)
+// out y int32 = np.zeros(4)
+extern "C" __global__ void one_number_for_two(int *count, int *y) {
+    if (threadIdx.x) return;
+    int place = atomicAdd(&count[0], 1);
+    y[place] = min(atomicAdd(&count[1], 1), 0);
+}
+
+// Threads that take more than there is put it back, and others find too little meanwhile.
+// kernel taken_and_put_back grid 4 block 32 orders wrong
+// inout taken int32 = np.zeros(1) -> np.array([3])
+// inout sum int32 = np.zeros(1) -> np.array([3])
+extern "C" __global__ void taken_and_put_back(int *taken, int *sum) {
+    if (threadIdx.x) return;
+    int wanted = blockIdx.x == 1 ? 2 : 1;
+    if (atomicAdd(taken, wanted) + wanted <= 3) atomicAdd(sum, wanted);
+    else atomicSub(taken, wanted);
+}
+
+// kernel taken_in_equal_parts grid 4 block 32
+// inout taken int32 = np.zeros(1) -> np.array([4])
+// inout sum int32 = np.zeros(1) -> np.array([3])
+extern "C" __global__ void taken_in_equal_parts(int *taken, int *sum) {
+    if (threadIdx.x == 0 && atomicAdd(taken, 1) < 3) atomicAdd(sum, 1);
+}

@@ -13,7 +13,7 @@ from grader.simulator.core.run import Limits, Machine
 from grader.simulator.decode.module import decode
 from grader.simulator.exchange import pack_traces, unpack_traces
 from grader.simulator.ptx.parser import parse
-from grader.simulator.schedules import FEW_ORDERS, ORDERS, chosen_orders
+from grader.simulator.schedules import BACKWARD, FEW_ORDERS, ORDERS, chosen_orders
 from grader.simulator.simulate import simulate
 from grader.simulator.variants import decode_variants
 from tests.trusted import compile_here
@@ -222,10 +222,12 @@ def test_only_kernels_that_see_others_at_work_run_in_other_orders() -> None:
         "spins",
         "tested_then_drawn",
     }
-    assert {name for name, orders in asked.items() if orders == FEW_ORDERS} == {
+    assert {name for name, orders in asked.items() if orders == (*FEW_ORDERS, BACKWARD)} == {
         "two_tickets",
         "updated_in_two_steps",
     }
+    assert {name for name, orders in asked.items() if orders == (BACKWARD,)} == {"ticket"}
+    assert not (asked["histogram"] or asked["counted_with_fences"])
 
 
 LOOKS = b"""\

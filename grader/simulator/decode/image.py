@@ -14,13 +14,16 @@ from grader import dataclass
 from grader.simulator.decode.blocks import Loop, preferred_order, successors
 from grader.simulator.decode.control_flow import BRANCH, FALL, TABLE, Block, End
 from grader.simulator.decode.crossings import Use
+from grader.simulator.decode.dataflow import sources
 from grader.simulator.decode.instructions import Insn
+from grader.simulator.decode.memory import is_strong
 from grader.simulator.decode.numbering import Numbered
 from grader.simulator.decode.operands import ConstantBank, Operands
 from grader.simulator.decode.parameters import used_parameters
 from grader.simulator.decode.updates import memory_roles
 from grader.simulator.ptx.model import Function, Instruction, Location, Module, PtxError
 
+_UPDATES = frozenset({"add", "min", "max", "inc", "dec", "and", "or", "xor"})
 _ENDS = ("exit", "trap", "brkpt", "call")
 
 
@@ -206,3 +209,42 @@ def _acts_alike(
     ends = [[i.operands for i in x.body if i.op.split(".")[0] in _ENDS] for x in (f, other)]
     uses = used_parameters(f, named), used_parameters(other, old)
     return ends[0] == ends[1] and uses[0] == uses[1]
+
+
+def blind_writes(image: Image) -> list[bool]:
+    """By program counter, whether the value that a write replaces is not used, or is expected."""
+    used = {name for i in image.instructions for name in sources(i)}
+    used |= {i.guard[0] for i in image.instructions if i.guard}
+    return [
+        head in ("st", "red") or (head == "atom" and (".cas." in i.op or i.operands[0] not in used))
+        for i in image.instructions
+        for head in (i.op.partition(".")[0],)
+    ]
+
+
+def draws(image: Image) -> bool:
+    """Whether outputs may tell which thread came first to a place, or last, though none race.
+
+    An atomic whose result is used tells it, an exchange or swap, a strong store, and atomics of
+    several operations: of an addition and a minimum, each order leaves another value.
+    """
+    writes = blind_writes(image) if any(op.startswith("atom.") for op in image.ops) else []
+    operations = set[str]()
+    for pc, op in enumerate(image.ops):
+        head, *parts = op.split(".")
+        if head == "atom" and (not writes[pc] or {"exch", "cas"} & {*parts}):
+            return True
+        if head == "st" and is_strong(op) and "local" not in parts:
+            return True
+        operations |= _UPDATES & {*parts} if head in ("atom", "red") else set()
+    return len(operations) > 1
+
+
+def draws_and_changes(image: Image) -> bool:
+    """Whether threads use what an atomic returns and change memory by others, too.
+
+    Other threads may come between the two.
+    """
+    changes = [pc for pc, op in enumerate(image.ops) if op.startswith(("atom.", "red."))]
+    writes = blind_writes(image) if len(changes) > 1 else []
+    return len(changes) > 1 and not all(writes[pc] for pc in changes)
