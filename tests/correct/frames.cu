@@ -152,3 +152,15 @@ extern "C" __global__ void both_ways(float *y) {
   *reinterpret_cast<float2 *>(b + 2) = make_float2(0, t);
   y[t] = (of_both(reinterpret_cast<float2 *>(a)) + of_both(reinterpret_cast<float2 *>(b))) / 2;
 }
+
+// Wrong: the loop reads one element too many. What it reads there has no value, which is no error of its own.
+// kernel one_too_many grid 1 block 32
+// inout y int32 = np.zeros(32) -> _
+// value n int32 = 6
+// hints Compare the index with the size
+extern "C" __global__ void one_too_many(int *y, int n) {
+  int h[6], sum = 0;
+  for (int k = 0; k < 6; k++) h[k] = k + threadIdx.x;
+  for (int k = 0; k <= n; k++) sum += h[k];  // <- invalid-access
+  y[threadIdx.x] = sum;
+}

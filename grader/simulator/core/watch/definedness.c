@@ -356,6 +356,7 @@ void ptx_shadow_load(Warp *w, const Insn *i) {
     if (p.lanes >> l & 1) {
       u32 at = p.at[p.same ? 0 : l];
       if (defined_at(d, at, i->size, 1u << l)) continue;
+      if (i->mode == 8 && leaves_variable(w, lane_address(w, i, l), i->size)) continue; /* which is reported itself */
       have[l] = local_bits(d, at, i->size, l, &from);
       if (from - 1 - at < i->size) from |= owner_at(w, i, at, number_of(w, i, l));
     } else if (i->flag & 2 && w->lane[l] && memory_at(w, i, l, &r, &offset)) {

@@ -16,6 +16,8 @@ bool report_kept(Warp *w, const Insn *i, u32 lane, u32 space, const Buffer *b, u
 void report_invalid(Warp *w, const Insn *i, u32 lane, u64 address, u32 bytes, u32 flags);
 /* The variable of a function with a number, or NULL: see decode/numbering.py. */
 const LocalVariable *numbered(const Launch *n, const Function *f, u32 number);
+/* Whether an access of so many bytes leaves the local variable that its pointer was made from: lifetimes.c. */
+bool leaves_variable(const Warp *w, u64 pointer, u32 bytes);
 
 /* Whether each warp has arrived in the present phase of an mbarrier, or waits for it: no more arrivals are to come. */
 bool all_have_arrived(const Cta *c, u32 offset);

@@ -90,6 +90,13 @@ static const Frame *nearest(const Warp *w, u32 number, s64 at, u32 bytes, s64 *f
   return found;
 }
 
+bool leaves_variable(const Warp *w, u64 pointer, u32 bytes) {
+  u32 number = variable_of(pointer);
+  s64 at = (s64)(without_owner(pointer) - LOCAL_BASE - LOCAL_START), far = INT64_MAX;
+  const Frame *f = number ? nearest(w, number, at, bytes, &far) : NULL;
+  return f && far && !numbered(w->launch, &w->launch->function[f->function], number)->open;
+}
+
 static void report_local(Warp *w, const Insn *i, u32 l, const Frame *f, const LocalVariable *v, u32 flags, u64 at) {
   report(w->worker, (Report){.kind = INVALID, .flags = i->flag | flags, .pc = i->pc, .space = LOCAL, .size = i->size,
                              .buffer = v->first, .block = w->cta->number, .thread = thread_of(w, l), .count = 1,
