@@ -74,3 +74,24 @@ extern "C" __global__ void exchange(const int *in, int *out) {
   Exchange(temp).BlockedToStriped(items, items);
   for (int i = 0; i < 4; ++i) out[base + i * 128 + threadIdx.x] = items[i];
 }
+
+// Wrong: the last block has fewer elements. The array is not the library's memory, whatever letters its name has.
+// kernel block_too_large grid 1 block 128
+// in a int32 = rng.integers(0, 99, 500)
+// inout out int32 = np.zeros(512) -> _
+// hints Compare the index with the size
+extern "C" __global__ void block_too_large(int *a, int *out) {
+  using Load = cub::BlockLoad<int, 128, 4, cub::BLOCK_LOAD_DIRECT>;
+  __shared__ typename Load::TempStorage t;
+  int items[4];
+  Load(t).Load(a, items);  // <- invalid-access
+  for (int i = 0; i < 4; ++i) out[threadIdx.x * 4 + i] = items[i];
+}
+
+// Wrong: neighbors exchange the elements that they share. Each call has its elements to itself in no library's memory.
+// kernel exchanged_with_the_next grid 1 block 32
+// inout out int32 = np.arange(33) -> _
+// hints Put __syncwarp()
+extern "C" __global__ void exchanged_with_the_next(int *out) {
+  cuda::std::swap(out[threadIdx.x], out[threadIdx.x + 1]);  // <- race
+}

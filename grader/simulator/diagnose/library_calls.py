@@ -18,6 +18,7 @@ _LETTERS = {1: "`%d`, `%u` or `%c`", 2: "`%lld`, `%llu`, `%p` or `%s`", 3: "`%f`
 """By what an argument is: its name, and the conversions that read it."""
 _STORAGE = "TempStorage"
 """The memory that the threads of a call of CUB share."""
+_NAME = regex(r"\w+")
 _CALLED = regex(r"(?:\.|->|::)\s*(\w+)\s*(?:<[^;()<>]*>)?\s*\(|[()]")
 MAX_CALL_TEXT = 400
 """The characters of a line that are searched for the function that it calls."""
@@ -47,7 +48,7 @@ def with_library_hint(
         )
     elif i.via == "mma_sync" and finding.kind == "uninitialized-read":
         hint = f"Fill or load `{name}` before: wmma::fill_fragment or wmma::load_matrix_sync."
-    elif i.via and name and any(_STORAGE in x and name in x for x in lines):
+    elif i.via and name and any(_STORAGE in x and name in _NAME.findall(x) for x in lines):
         hint = (
             f"The type of `{name}` is for fewer threads than execute this call. Pass the number of "
             "threads of the block, or of the logical warp, as the argument of the template."

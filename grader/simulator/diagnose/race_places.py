@@ -205,7 +205,8 @@ class RacePlaces:
         if self.trials and self.trials.reach(r) == ACROSS_BLOCKS:  # of a cooperative launch
             return self.code.branches.placed(replace(gap, grid=True), r.target.name, library=False)
         instructions = self.code.image.instructions
-        library = all(pc < len(instructions) and instructions[pc].via for pc in (r.pc, r.pc2))
+        calls = all(pc < len(instructions) and instructions[pc].via for pc in (r.pc, r.pc2))
+        library = calls and r.target.space == "shared"  # its own; a caller's elements are global
         placed = self.code.branches.placed(gap, r.target.name, library=library)
         if placed.kind in ("branches", "waiting") and self._has_mbarriers:
             return replace(placed, kind="phases")
