@@ -51,8 +51,9 @@ _TIMEOUTS = {
         "problem.",
     ),
     (c.TIMEOUT, 0): (
-        "the kernel does not end: it was still running this line when it reached its limit",
-        "Check that the condition of the loop becomes false for every thread.",
+        "the kernel was still running this line when it reached its limit of instructions",
+        "Check that the condition of the loop becomes false for every thread. If it does, launch "
+        "fewer threads or a smaller problem.",
     ),
     (c.TIMEOUT, 1): (
         "the kernel does not end: nothing that the condition of this loop depends on changes",
