@@ -261,3 +261,58 @@ extern "C" __global__ void variant_switch(float *y) {
   Shape p = s[29 - t];
   y[t] = area(p);
 }
+
+// A union is copied whole: of the smaller member, the bytes beside it have no value, and no branch uses them.
+union Box { int4 all; struct { unsigned char mark; int b, c; } part; };
+
+// kernel whole_or_part grid 1 block 32
+// out y int32 = [2 * i if i % 2 else 4 * i + 1 for i in range(32)]
+extern "C" __global__ void whole_or_part(int *y) {
+  __shared__ Box s[32];
+  __shared__ bool full[32];
+  int i = threadIdx.x;
+  full[i] = i % 2 == 0;
+  if (full[i]) s[i].all = make_int4(i, i, i, i + 1);
+  else { s[i].part.mark = 1; s[i].part.b = i; s[i].part.c = i; }
+  __syncthreads();
+  Box u = s[i];
+  y[i] = full[i] ? u.all.x + u.all.y + u.all.z + u.all.w : u.part.b + u.part.c;
+}
+
+// Wrong: the part has no fourth number.
+// kernel whole_of_a_part grid 1 block 32
+// out y int32 = [0] * 32
+extern "C" __global__ void whole_of_a_part(int *y) {
+  __shared__ Box s[32];
+  int i = threadIdx.x;
+  if (i % 2) s[i].all = make_int4(i, i, i, i + 1);
+  else { s[i].part.mark = 1; s[i].part.b = i; s[i].part.c = i; }
+  __syncthreads();
+  Box u = s[i];  // <- uninitialized-read
+  y[i] = u.part.b + u.all.w;  // <- uninitialized-read
+}
+
+// Of arrays of small numbers in a struct that is copied whole, some elements are set and used.
+struct Small { char c[3]; int v[2]; short h[3]; };
+
+// kernel some_elements grid 1 block 64
+// out y int32 = np.arange(64) + 2
+extern "C" __global__ void some_elements(int *y) {
+  __shared__ Small s[64];
+  int i = threadIdx.x;
+  s[i].c[0] = 1; s[i].v[1] = i; s[i].h[1] = 1;
+  __syncthreads();
+  Small m = s[63 - i];
+  y[63 - i] = m.c[0] + m.v[1] + m.h[1];
+}
+
+// kernel another_element grid 1 block 64
+// out y int32 = np.arange(64) + 2
+extern "C" __global__ void another_element(int *y) {
+  __shared__ Small s[64];
+  int i = threadIdx.x;
+  s[i].c[0] = 1; s[i].v[1] = i; s[i].h[1] = 1;
+  __syncthreads();
+  Small m = s[63 - i];  // <- uninitialized-read
+  y[63 - i] = m.c[2] + m.v[1] + m.h[1];  // <- uninitialized-read
+}

@@ -367,3 +367,53 @@ extern "C" __global__ void other_member_of_a_result(float *out)
 {
   out[threadIdx.x] = half_set(threadIdx.x).x;
 }
+
+// Wrong: a neighbor's element is read before it has a value. The neighbor's later store is in order, and explains nothing.
+// kernel read_before_the_first_round grid 1 block 64
+// out y int32 = np.zeros(64)
+extern "C" __global__ void read_before_the_first_round(int *y) {
+  __shared__ int s[64];
+  int i = threadIdx.x, sum = 0;
+  for (int round = 0; round < 3; ++round) {
+    sum += s[i ^ 1];  // <- uninitialized-read
+    __syncwarp();
+    s[i] = i + round;
+    __syncwarp();
+  }
+  y[i] = sum;
+}
+
+// kernel read_behind_the_first_round grid 1 block 64
+// out y int32 = 2 * (np.arange(64) ^ 1) + 1
+extern "C" __global__ void read_behind_the_first_round(int *y) {
+  __shared__ int s[64];
+  int i = threadIdx.x, sum = 0;
+  for (int round = 0; round < 3; ++round) {
+    sum += round > 0 ? s[i ^ 1] : 0;
+    __syncwarp();
+    s[i] = i + round;
+    __syncwarp();
+  }
+  y[i] = sum;
+}
+
+// Wrong: of a neighbor's word, 3 bits have a value.
+// kernel bits_of_a_neighbor grid 1 block 32
+// out y int32 = np.zeros(32)
+extern "C" __global__ void bits_of_a_neighbor(int *y) {
+  __shared__ unsigned s[32];
+  int i = threadIdx.x;
+  s[i] = (s[i] & ~7u) | (i & 7);
+  __syncwarp();
+  y[31 - i] = s[31 - i] >> 3;  // <- uninitialized-read
+}
+
+// kernel bits_of_a_neighbor_set grid 1 block 32
+// out y int32 = np.arange(32) & 7
+extern "C" __global__ void bits_of_a_neighbor_set(int *y) {
+  __shared__ unsigned s[32];
+  int i = threadIdx.x;
+  s[i] = (s[i] & ~7u) | (i & 7);
+  __syncwarp();
+  y[31 - i] = s[31 - i] & 7;
+}

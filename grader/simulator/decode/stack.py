@@ -136,7 +136,7 @@ def _drop_dead_elements(f: Function, variables: LocalVariables | None) -> None:
     `-G` code copies a whole vector to the stack frame: elements that nothing loads there are not
     read either.
     """
-    vectors = [i for i in f.body if i.used is None and _loads_vector(i)]
+    vectors = [i for i in f.body if _loads_vector(i)]
     if not vectors:
         return
     dead = _unread_in_frame(f, variables)
@@ -147,7 +147,8 @@ def _drop_dead_elements(f: Function, variables: LocalVariables | None) -> None:
         alive = [name in read for name in vector(i.operands[0])]
         if not all(alive) and any(alive):
             whole = (1 << size) - 1
-            i.used = sum(whole << k * size for k, lives in enumerate(alive) if lives)
+            used = sum(whole << k * size for k, lives in enumerate(alive) if lives)
+            i.used = used if i.used is None else used & i.used or i.used
 
 
 def _loads_vector(i: Instruction) -> bool:
@@ -208,7 +209,7 @@ def _drop_cut_bytes(f: Function) -> None:
     bits = _UsedBits(f)
     for i in f.body:
         parts = i.op.split(".")
-        if parts[0] != "ld" or i.used is not None or len(i.operands) != 2:
+        if parts[0] != "ld" or len(i.operands) != 2:
             continue
         size, used = TYPE_BYTES.get(parts[-1], 0), 0
         names = vector(i.operands[0])
@@ -217,6 +218,7 @@ def _drop_cut_bytes(f: Function) -> None:
             used |= sum(1 << k * size + n for n in range(size) if own >> 8 * n & 255)
             extends = parts[-1].startswith("s") and own >> 8 * size
             used |= 1 << (k + 1) * size - 1 if extends else 0
+        used &= -1 if i.used is None else i.used
         if used and used != (1 << size * len(names)) - 1:
             i.used = used
 

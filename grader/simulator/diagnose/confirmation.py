@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import defaultdict
+from collections.abc import Sequence
 from dataclasses import replace
 
 from grader.simulator.core import bindings as c
@@ -58,6 +59,7 @@ _USING = frozenset(("st", "atom", "red", "bra", "brx", "bar", "barrier"))
 Shuffles, votes and calls are none: where a variable has no value on some path, the optimizer loads
 it on all of them, and other lanes or the callee may ignore it.
 """
+_UNSET = frozenset((c.UNINIT, c.UNDEFINED))
 _COMBINING = frozenset(("and", "or", "xor"))
 """What a setp does with another predicate, whatever its comparison says."""
 
@@ -127,19 +129,39 @@ class Confirmation:
         code, at_name = self.image.instructions, self.readers_of(self.image.owner[pc])
         if copied and copies_in_part(code[pc], lambda x: [code[k] for k in at_name.get(x, ())]):
             return True
-        readers, used = self._readers_of_value(pc, copied=copied)
+        starts = self._elements(pc) if copied else [(pc, targets(code[pc]))]
+        return not all(self._is_used(at, names, copied=copied) for at, names in starts)
+
+    def _elements(self, pc: int) -> list[tuple[int, Sequence[str]]]:
+        """What a load loads, by element: the instruction that gives it, and its register.
+
+        Some elements may be unset where others are always used. The debug variant loads each of
+        them where the program does, or follows its copy.
+        """
+        code, at_name = self.image.instructions, self.readers_of(self.image.owner[pc])
+        found = list[tuple[int, Sequence[str]]]()
+        for name in targets(code[pc]):
+            users = at_name.get(name, [])
+            splits = len(users) == 1 and code[users[0]].op.startswith("mov.")
+            parts = targets(code[users[0]]) if splits else ()
+            found += [(users[0], [x]) for x in parts] if len(parts) > 1 else [(pc, [name])]
+        return found or [(pc, ())]
+
+    def _is_used(self, pc: int, names: Sequence[str], *, copied: bool) -> bool:
+        """Whether what an instruction gives registers is used whatever happens next."""
+        readers, used = self._readers_of_value(pc, names, copied=copied)
         before = -1
         while before != len(used) and pc not in used:
             before = len(used)
             for at, users in reversed(readers.items()):
                 if at not in used and self._always_leads(at, used & users):
                     used.add(at)
-        return pc not in used
+        return pc in used
 
     def _readers_of_value(
-        self, pc: int, *, copied: bool
+        self, pc: int, names: Sequence[str], *, copied: bool
     ) -> tuple[dict[int, frozenset[int]], set[int]]:
-        """Who reads what a load loads, and what is computed from it, unchosen.
+        """Who reads what a load gives registers, and what is computed from it, unchosen.
 
         Returns, for the load and each instruction whose result has that value, those that read it
         there; and of all these the ones that have an effect.
@@ -150,7 +172,7 @@ class Confirmation:
         while work:
             at, copied = work.pop()
             users = set[int]()
-            for name in targets(self.image.instructions[at]):
+            for name in names if at == pc else targets(self.image.instructions[at]):
                 for user in self.readers_of(self.image.owner[pc]).get(name, ()):
                     i = self.image.instructions[user]
                     head = i.op.split(".")[0]
@@ -269,6 +291,9 @@ def explained(values: Confirmation, reports: list[Report], r: Report) -> Report 
         return None if r.target.name in lost else r
     if r.kind != c.UNINIT:
         return r
+    code, unset = values.image.instructions, all(o.kind in _UNSET for o in reports)
+    if r.extra and unset and not (r.pc < len(code) and code[r.pc].via):
+        return replace(r, count=r.count + r.extra)  # the writes of its phase race with no read
     races = [
         o
         for o in reports
