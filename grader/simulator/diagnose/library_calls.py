@@ -48,7 +48,7 @@ def with_library_hint(
         )
     elif i.via == "mma_sync" and finding.kind == "uninitialized-read":
         hint = f"Fill or load `{name}` before: wmma::fill_fragment or wmma::load_matrix_sync."
-    elif i.via and name and any(_STORAGE in x and name in _NAME.findall(x) for x in lines):
+    elif i.via and finding.space == "shared" and _is_storage(name, lines):
         hint = (
             f"The type of `{name}` is for fewer threads than execute this call. Pass the number of "
             "threads of the block, or of the logical warp, as the argument of the template."
@@ -60,6 +60,11 @@ def with_library_hint(
     else:
         return finding
     return replace(finding, hint=hint)
+
+
+def _is_storage(name: str, lines: Sequence[str]) -> bool:
+    """Whether a line that names a library's type for shared memory names a variable, too."""
+    return any(_STORAGE in x and name in _NAME.findall(x) for x in lines)
 
 
 def in_library(message: str, via: str, line: str) -> str:
