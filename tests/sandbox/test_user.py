@@ -97,7 +97,7 @@ def test_leftover_processes_and_files_are_removed() -> None:
         return
     mark = f"warpgrade-daemon-{time.monotonic_ns()}"
     assert run_sandboxed("hostile_steps:daemon", mark).value == "started"
-    assert not with_mark(mark)
+    until(lambda: not with_mark(mark))  # a killed process may be listed a moment longer
     assert run_sandboxed("hostile_steps:leaves_a_note", 0).value == "stayed"
     assert not Path("/tmp/warpgrade-hostile").exists()
     assert not Path("/dev/shm/warpgrade-hostile").exists()
@@ -116,7 +116,8 @@ def test_leftovers_remain_when_they_are_not_removed(monkeypatch: pytest.MonkeyPa
     until(lambda: with_mark(mark))
     for uid in users:
         remove_leftovers(uid)
-    assert not with_mark(mark) and not Path("/tmp/warpgrade-hostile").exists()
+    until(lambda: not with_mark(mark))
+    assert not Path("/tmp/warpgrade-hostile").exists()
 
 
 def test_step_cannot_gain_privileges() -> None:
