@@ -19,7 +19,7 @@ from grader.simulator.core.run import Machine, Raw
 from grader.simulator.diagnose.barrier_hints import Meeting
 from grader.simulator.diagnose.barriers import breaks_barriers
 from grader.simulator.diagnose.kernel_code import source_lines
-from grader.simulator.diagnose.locks import ARRIVES, Signals, is_plain, matching
+from grader.simulator.diagnose.locks import ARRIVES, Signals, matching, may_be_made_strong
 from grader.simulator.diagnose.places import Gap
 from grader.simulator.diagnose.race_messages import Early, Missing, Pair
 from grader.simulator.diagnose.race_places import Moved
@@ -145,7 +145,7 @@ class BarrierTrials:
         own = races[np.isin(races["pc"], (r.pc, r.pc2)) & np.isin(races["pc2"], (r.pc, r.pc2))]
         same = np.isin(races["buffer"], own["buffer"]) & np.isin(races["space"], own["space"])
         pcs = {int(pc) for x in ("pc", "pc2") for pc in races[x][same]}
-        ops = {pc: op for pc in pcs if is_plain(op := self.machine.image.ops[pc])}
+        ops = {pc: op for pc in pcs if may_be_made_strong(op := self.machine.image.ops[pc])}
         if not self.left or (r.pc not in ops and r.pc2 not in ops):
             return False
         changed = with_ops(self.machine, {pc: strong(op) for pc, op in ops.items()})

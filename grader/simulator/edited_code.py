@@ -92,9 +92,8 @@ def _made(machine: Machine, changed: Iterable[Function]) -> Machine:
     same = before if before.shadowed is not None else None
     image = decode(module, names[0], has, before=same, **how)
     if image.sync & HAS_FENCES > before.sync & HAS_FENCES:
-        image.sync = (
-            image.sync & ~HAS_FENCES | HAS_ACQUIRES
-        )  # volatile accesses to shared memory stay plain
+        # volatile accesses to shared memory stay plain
+        image.sync = image.sync & ~HAS_FENCES | HAS_ACQUIRES
     return Machine(module, image)
 
 

@@ -48,7 +48,7 @@ MOST_TRIALS = 4
 MOST_TRACED = 1 << 16
 """The accesses that are recorded to know which blocks came to a place."""
 
-WAITS = ("mbarrier.try_wait", "mbarrier.test_wait")
+_WAITS = ("mbarrier.try_wait", "mbarrier.test_wait")
 _COPIES, _COMMIT = ("cp.async.ca", "cp.async.cg"), "cp.async.commit_group"
 _DROP, _GROUP = "mbarrier.arrive_drop", "cp.async.wait_group"
 _WHERE = ("at", "bytes", "block", "thread", "phase", "space", "buffer")
@@ -191,16 +191,16 @@ class WaitTrials:
                 "(count_down, arrive_and_wait), and use it once: it has no second phase."
             )
         ops = self.machine.image.ops
-        if not any(op.startswith((*WAITS, _GROUP)) for op in ops):
+        if not any(op.startswith((*_WAITS, _GROUP)) for op in ops):
             return ""
         if set(map(int, raw.reports["kind"])) <= _HARMLESS:
             return ""
         trials = self._trials(raw) if raw.steps <= MOST_STEPS else iter(())
         clean = (text for machine, text in trials if self._is_clean(machine()))
         own = self.code.variables.tree, self.code.lines, {*self.code.line_of}
-        if (known := next(clean, "")) or not any(op.startswith(WAITS) for op in ops):
+        if (known := next(clean, "")) or not any(op.startswith(_WAITS) for op in ops):
             return known
-        parity = any(op.startswith(WAITS) and ".parity" in op for op in ops)
+        parity = any(op.startswith(_WAITS) and ".parity" in op for op in ops)
         elsewhere = any(map(_is_elsewhere, raw.reports))
         known = next(constant_parities(*own), "") if parity else ""
         return known or ("" if elsewhere else never_awaited(*own))
@@ -209,7 +209,7 @@ class WaitTrials:
         """The runs to try, each with what it shows if it has no finding."""
         ops, most = self.machine.image.ops, most_trials(self.machine.image, MOST_TRIALS)
         untested = [
-            pc for pc, op in enumerate(ops) if op.startswith(WAITS) and not self._repeats(pc)
+            pc for pc, op in enumerate(ops) if op.startswith(_WAITS) and not self._repeats(pc)
         ]
         for pc in untested[:most]:
             yield (
@@ -323,7 +323,7 @@ class WaitTrials:
 
 
 def _takes_parity(i: Instruction) -> bool:
-    return i.op.startswith(WAITS) and ".parity" in i.op and len(i.operands) > 2
+    return i.op.startswith(_WAITS) and ".parity" in i.op and len(i.operands) > 2
 
 
 def _kept_before(function: Function, at: int) -> int | None:

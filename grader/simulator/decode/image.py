@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import field, replace
+from functools import lru_cache
 
 from grader import dataclass
 from grader.simulator.decode.blocks import Loop, preferred_order, successors
@@ -211,15 +212,16 @@ def _acts_alike(
     return ends[0] == ends[1] and uses[0] == uses[1]
 
 
-def blind_writes(image: Image) -> list[bool]:
+@lru_cache(maxsize=2)  # each run of a kernel asks
+def blind_writes(image: Image) -> tuple[bool, ...]:
     """By program counter, whether the value that a write replaces is not used, or is expected."""
     used = {name for i in image.instructions for name in sources(i)}
     used |= {i.guard[0] for i in image.instructions if i.guard}
-    return [
+    return tuple(
         head in ("st", "red") or (head == "atom" and (".cas." in i.op or i.operands[0] not in used))
         for i in image.instructions
         for head in (i.op.partition(".")[0],)
-    ]
+    )
 
 
 def draws(image: Image) -> bool:
@@ -228,11 +230,10 @@ def draws(image: Image) -> bool:
     An atomic whose result is used tells it, an exchange or swap, a strong store, and atomics of
     several operations: of an addition and a minimum, each order leaves another value.
     """
-    writes = blind_writes(image) if any(op.startswith("atom.") for op in image.ops) else []
     operations = set[str]()
     for pc, op in enumerate(image.ops):
         head, *parts = op.split(".")
-        if head == "atom" and (not writes[pc] or {"exch", "cas"} & {*parts}):
+        if head == "atom" and ({"exch", "cas"} & {*parts} or not blind_writes(image)[pc]):
             return True
         if head == "st" and is_strong(op) and "local" not in parts:
             return True
@@ -246,5 +247,4 @@ def draws_and_changes(image: Image) -> bool:
     Other threads may come between the two.
     """
     changes = [pc for pc, op in enumerate(image.ops) if op.startswith(("atom.", "red."))]
-    writes = blind_writes(image) if len(changes) > 1 else []
-    return len(changes) > 1 and not all(writes[pc] for pc in changes)
+    return len(changes) > 1 and not all(blind_writes(image)[pc] for pc in changes)

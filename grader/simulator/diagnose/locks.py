@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from grader import dataclass, regex
@@ -244,7 +245,7 @@ def _is_of_library(image: Image, pc: int) -> bool:
 def _plain_of(flow: Flow, order: ProgramOrder, group: Collection[int]) -> frozenset[int]:
     """The plain accesses of those to one variable; none unless threads wait for it."""
     image = flow.image
-    plain = {pc for pc in group if is_plain(image.ops[pc])}
+    plain = {pc for pc in group if may_be_made_strong(image.ops[pc])}
     stores = {pc for pc in plain if image.ops[pc].startswith("st")}
     values = {pc: flow.loaded(pc) for pc in group if is_load(image.instructions[pc])}
     waits = [
@@ -287,15 +288,15 @@ def _is_checked_twice(
     first = [(pc, lock) for pc in loads for lock in locks if order.follows(pc, lock)]
     first = [(pc, lock) for pc, lock in first if decides(pc)]
     return any(
-        other != pc and is_plain(op) and op.startswith("ld") and decides(other)
+        other != pc and may_be_made_strong(op) and op.startswith("ld") and decides(other)
         for pc, lock in first[:1]
         for other, op in enumerate(image.ops)
         if order.follows(lock, other) and not order.follows(other, lock)
     )
 
 
-def is_plain(op: str) -> bool:
-    """Whether an access may be made strong: a plain one of one element of memory."""
+def may_be_made_strong(op: str) -> bool:
+    """Whether an access is a plain one of one element of memory."""
     head, *parts = op.split(".")
     other = {"param", "local", "const", "nc", "v2", "v4", "f16x2"}
     return head in ("ld", "st") and not is_strong(op) and other.isdisjoint(parts)
@@ -319,19 +320,28 @@ class Signals:
             waits: the program counters of strong reads; waits for barriers are added.
             signals: those of strong writes; arrivals at barriers are added.
         """
-        lines_to, lines, ops = self.calls.lines_to, self.calls.lines, self.flow.image.ops
-        arriving, tests, barriers = (matching(ops, x) for x in (ARRIVES, _PHASES, _BARRIERS))
-        arrive, phases = lines_to(arriving), lines_to(tests)
+        lines, (arrive, phases, barriers) = self.calls.lines, self._lines_of_barriers
         waited = phases | {lines[pc] for pc in waits}
-        meet = waited | lines_to(barriers)
+        meet = waited | barriers
         for access, before in (pair, pair[::-1]):
-            for signal in dict.fromkeys((*signals, *arriving)):
+            for signal in dict.fromkeys((*signals, *self._arriving)):
                 if self.order.in_one_block(before, signal) or self._repeats(signal):
                     continue  # it signals that, or is a wait
                 for line, at in sorted(self.calls.meeting_lines(signal, access)):
                     early = self._early(line, at, lines[before], meet if line in arrive else waited)
                     if early is not None and line not in phases:
                         yield replace(early, arrives=line in arrive)
+
+    @cached_property
+    def _arriving(self) -> list[int]:
+        return matching(self.flow.image.ops, ARRIVES)
+
+    @cached_property
+    def _lines_of_barriers(self) -> tuple[set[int], set[int], set[int]]:
+        """The lines that lead to arrivals at barriers, to waits for phases, and to barriers."""
+        ops, lines_to = self.flow.image.ops, self.calls.lines_to
+        tests, barriers = (lines_to(matching(ops, x)) for x in (_PHASES, _BARRIERS))
+        return lines_to(self._arriving), tests, barriers
 
     def _early(self, line: int, at: int, before: int, stops: Collection[int]) -> Early | None:
         """A signal as one that precedes an access in a block of statements, if it does.

@@ -100,31 +100,29 @@ def _lines_without_effect(optimized: Image) -> tuple[frozenset[object], ...]:
     names = [d.name.partition("@")[0] for d in optimized.functions]  # copies have the same body
     functions = {name: optimized.module.functions[name] for name in names}
     lines = source_lines(optimized)
-    read, data, deciding, left, swapped, others, idle, busy = (set[int]() for _ in range(8))
+    found, spoiled = ([set[object]() for _ in range(5)] for _ in range(2))
     sets = set[tuple[int, int]]()
     for number, name in enumerate(names):
         first, f = optimized.owner.index(number), functions[name]
+        line = lines[first : first + len(f.body)]
         volatile, kept = set(volatile_loads(f)), data_reads(f, functions)
-        read |= {lines[first + at] for at in volatile}
-        data |= {lines[first + at] for at in kept}
-        decides, begins = (
-            dict(_deciding(f, functions, volatile - kept)),
-            set(swap_loads(f, functions)),
-        )
-        for at, decided in decides.items():
-            stores = {k for k in decided if f.body[k].op.startswith("st.")}
-            sets |= {(lines[first + at], lines[first + k]) for k in stores}
-            deciding |= {lines[first + at]} if decided - stores else set()
-        left |= {lines[first + at] for at in volatile - decides.keys()}
-        waits = {at for at, role in memory_roles(f, functions).items() if role & WAITING}
-        idle |= {lines[first + at] for at in volatile & waits}
-        busy |= {lines[first + at] for at in volatile - waits}
-        swapped |= {lines[first + at] for at in begins}
+        decides = dict(_deciding(f, functions, volatile - kept))
+        stores = {k for k, i in enumerate(f.body) if i.op.startswith("st.")}
+        on_atomics = {at for at, decided in decides.items() if decided - stores}
+        begins = set(swap_loads(f, functions))
         plain = {at for at, i in enumerate(f.body) if access_head(i) == "ld" and is_plain(i.op)}
-        others |= {lines[first + at] for at in plain - begins}
-    sets = {pair for pair in sets if pair[0] not in left}
-    every = read - data, swapped - others, deciding - left, sets, idle - busy
-    return tuple(frozenset[object](lines) for lines in every)
+        waits = {at for at, role in memory_roles(f, functions).items() if role & WAITING}
+        for why, own, others in (
+            (_TESTED, volatile, kept),
+            (_SWAPPED, begins, plain - begins),
+            (_DECIDES, on_atomics, volatile - decides.keys()),
+            (_WAITS, volatile & waits, volatile - waits),
+        ):
+            found[why] |= {line[at] for at in own}
+            spoiled[why] |= {line[at] for at in others}
+        sets |= {(line[at], line[k]) for at, decided in decides.items() for k in decided & stores}
+    found[_SETS] |= {pair for pair in sets if pair[0] not in spoiled[_DECIDES]}
+    return tuple(frozenset(x - y) for x, y in zip(found, spoiled, strict=True))
 
 
 def _deciding(
