@@ -108,8 +108,10 @@ class Conflicts:
         grid = self.launch.cooperative and r.target.space == "global"
         if grid and (r.has(ACROSS_BLOCKS) or self._meet(r, block=False)):
             return ACROSS_BLOCKS
+        if not r.has(WITHIN_WARP):
+            return 0
         warps = prod(self.launch.block) > WARP_SIZE
-        return 0 if warps and self._meet(r, block=True) else r.flags & WITHIN_WARP
+        return 0 if warps and self._meet(r, block=True) else WITHIN_WARP
 
     def exchanged(self, r: Report) -> bool:
         """Whether a warp reads an element of a race's shared variable that another one wrote.

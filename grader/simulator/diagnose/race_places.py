@@ -196,13 +196,28 @@ class RacePlaces:
     def _reach(self, r: Report) -> int:
         """The flag of a race between the threads farthest from each other that conflict there."""
         own = r.flags & (WITHIN_WARP | ACROSS_BLOCKS)
-        return own if self.trials is None or own == ACROSS_BLOCKS else self.trials.reach(r)
+        if self.trials is None or own == ACROSS_BLOCKS:
+            return own
+        return self.trials.reach(self._seen(r))
+
+    def _seen(self, r: Report) -> Report:
+        """A race as one of two warps, where another report has it for two warps of a block."""
+        seen = frozenset((r.pc, r.pc2)) in self._of_warps
+        return replace(r, flags=r.flags & ~WITHIN_WARP) if seen else r
+
+    @cached_property
+    def _of_warps(self) -> frozenset[frozenset[int]]:
+        """The places of the run's races between warps of a block."""
+        races = (r for r in self.reports if r.kind == c.RACE)
+        apart = (r for r in races if not r.has(WITHIN_WARP | ACROSS_BLOCKS))
+        return frozenset(frozenset((r.pc, r.pc2)) for r in apart)
 
     def _gap(self, r: Report) -> Gap | None:
         gap = self._lines_apart(r)
         if gap is None or gap.kind == "unknown":
             return gap
-        if self.trials and self.trials.reach(r) == ACROSS_BLOCKS:  # of a cooperative launch
+        apart = self.trials.reach(self._seen(r)) if self.trials else 0
+        if apart == ACROSS_BLOCKS:  # of a cooperative launch
             return self.code.branches.placed(replace(gap, grid=True), r.target.name, library=False)
         instructions = self.code.image.instructions
         calls = all(pc < len(instructions) and instructions[pc].via for pc in (r.pc, r.pc2))

@@ -59,6 +59,19 @@ static void add(Worker *k, Report r, u32 number) {
 }
 
 /* A kernel that races finds a million times what it found just before. */
+bool found_again(Worker *k, const Spot *p) {
+  Reports *all = reports_of(k);
+  Report *old = &all->r[all->last];
+  if (!old->count || p->block < old->block || old->kind != p->kind || old->pc != p->pc || old->pc2 != p->pc2 ||
+      old->flags != p->flags || old->space != p->space || old->buffer != p->buffer)
+    return false;
+  if (k->team->proof) disprove(k);
+  all->made++;
+  stop_at(k, old);
+  old->count++;
+  return true;
+}
+
 void report(Worker *k, Report r) {
   Reports *all = reports_of(k);
   if (k->team->proof) disprove(k);
@@ -107,9 +120,9 @@ static void make(Worker *k) {
 static bool remains(const Report *r) { return r->count || (r->kind == UNINIT && r->extra); }
 
 /* The order in which one worker alone finds them: by block, as one worker ran all of a block. */
-typedef struct { u32 key[4], slot; } Place; /* block, number, both pcs */
+typedef struct { u32 key[4], slot; } Rank; /* block, number, both pcs */
 static int compare(const void *a, const void *b) {
-  const Place *x = a, *y = b;
+  const Rank *x = a, *y = b;
   for (u32 k = 0; k < 4; k++)
     if (x->key[k] != y->key[k]) return x->key[k] < y->key[k] ? -1 : 1;
   return 0;
@@ -123,10 +136,10 @@ static void merge(Launch *n, Worker *all, u32 workers) {
       if (remains(&other->r[j])) add(&all[0], other->r[j], other->at[j]);
     first->lost += other->lost;
   }
-  Place order[REPORTS];
+  Rank order[REPORTS];
   for (u32 j = 0; j < first->n; j++) {
     const Report *r = &first->r[j];
-    order[j] = (Place){{r->block, first->at[j], r->pc, r->pc2}, j};
+    order[j] = (Rank){{r->block, first->at[j], r->pc, r->pc2}, j};
   }
   qsort(order, first->n, sizeof *order, compare);
   n->nreports = 0;

@@ -5,6 +5,10 @@
 
 /* Adds a finding, or its count to that of an equal one. */
 void report(Worker *k, Report r);
+/* Where a finding is, as findings are told apart, and its block. */
+typedef struct { u32 kind, flags, pc, pc2, space, buffer, block; } Spot;
+/* Counts a finding that is at the place of the latest one. False: it is to be reported. */
+bool found_again(Worker *k, const Spot *p);
 /* Takes one uninitialized read at `pc`, by `thread`, off the count, or shows it as the first one where the
  * read that was shown is taken off. */
 void retract_read(Worker *k, u32 pc, u32 space, u32 thread);

@@ -18,15 +18,19 @@ static void report_conflict(Warp *w, const Insn *i, u32 lane, Buffer *b, u32 off
   }
   u32 other = stamp_thread(stamp);
   if (!(flags & ACROSS_BLOCKS) && thread_of(w, lane) / LANES == other / LANES) flags |= WITHIN_WARP;
+  u32 number = (u32)(b - w->launch->buffer);
+  if (found_again(k, &(Spot){RACE, flags, i->pc, pc, GLOBAL, number, w->cta->number})) return;
   report(k, (Report){.kind = RACE, .flags = flags, .pc = i->pc, .pc2 = pc, .space = GLOBAL,
-                     .buffer = (u32)(b - w->launch->buffer), .block = w->cta->number,
+                     .buffer = number, .block = w->cta->number,
                      .block2 = block2, .thread = thread_of(w, lane), .thread2 = other,
                      .size = (u32)i->size * i->count, .address = offset, .count = 1});
 }
 
 static void report_uninit(Warp *w, const Insn *i, u32 lane, Buffer *b, u32 offset) {
+  u32 number = (u32)(b - w->launch->buffer);
+  if (found_again(w->worker, &(Spot){UNINIT, 0, i->pc, 0, GLOBAL, number, w->cta->number})) return;
   report(w->worker, (Report){.kind = UNINIT, .pc = i->pc, .space = GLOBAL,
-                             .buffer = (u32)(b - w->launch->buffer), .block = w->cta->number,
+                             .buffer = number, .block = w->cta->number,
                              .thread = thread_of(w, lane), .size = (u32)i->size * i->count,
                              .address = offset, .count = 1});
 }

@@ -17,17 +17,19 @@ static u32 warp_flag(const Warp *w, u32 lane, u32 other) {
 
 static void report_shared(Warp *w, const Insn *i, u32 lane, u32 flags, u32 offset, u32 stamp, u32 pc) {
   u32 other = stamp_thread(stamp);
-  Report r = race_at(w, i, lane, flags | warp_flag(w, lane, other), SHARED);
+  flags |= warp_flag(w, lane, other);
+  if (found_again(w->worker, &(Spot){RACE, flags, i->pc, pc, SHARED, 0, w->cta->number})) return;
+  Report r = race_at(w, i, lane, flags, SHARED);
   r.pc2 = pc;
   r.thread2 = other;
   r.address = offset;
   report(w->worker, r);
 }
 
-static void report_uninit(Warp *w, const Insn *i, u32 lane, u32 space, u32 buffer, u64 offset) {
-  Report r = race_at(w, i, lane, 0, space);
+static void report_uninit(Warp *w, const Insn *i, u32 lane, u64 offset) {
+  if (found_again(w->worker, &(Spot){UNINIT, 0, i->pc, 0, SHARED, 0, w->cta->number})) return;
+  Report r = race_at(w, i, lane, 0, SHARED);
   r.kind = UNINIT;
-  r.buffer = buffer;
   r.address = offset;
   report(w->worker, r);
 }
@@ -51,7 +53,7 @@ static void read_lane(Warp *w, const Insn *i, u32 lane, u32 offset, u32 bytes) {
       reported |= 2;
       if (!report_kept(w, i, lane, SHARED, NULL, g << shift)) {
         log_uninit(c, g, thread_of(w, lane), i->pc);
-        report_uninit(w, i, lane, SHARED, 0, offset);
+        report_uninit(w, i, lane, offset);
       }
     }
     if (stamp >= cb && stamp != me && !(reported & 4)) {

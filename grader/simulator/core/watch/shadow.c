@@ -56,12 +56,15 @@ void log_uninit(Cta *c, u32 granule, u32 thread, u32 pc) {
 static void retract_explained(Cta *c) {
   Shadow *s = shadow_of(c);
   u64 each = 1ull << c->worker->launch->shared_shift;
+  u32 shown = ~0u; /* lanes of one read follow each other, and it is shown once */
   for (u32 pass = 0; pass < 2; pass++)
     for (u32 k = 0; k < s->npending; k += 3) {
       u32 stamp = s->wrote[s->pending[k]], reader = s->pending[k + 1], pc = s->pending[k + 2];
       bool explained = stamp >= s->phase && stamp != reader;
       if (explained && !pass) retract_read(c->worker, pc, SHARED, stamp_thread(reader));
-      if (!explained && pass) show_read(c->worker, pc, SHARED, stamp_thread(reader), s->pending[k] * each);
+      if (explained || !pass || pc == shown) continue;
+      show_read(c->worker, pc, SHARED, stamp_thread(reader), s->pending[k] * each);
+      shown = pc;
     }
   s->npending = 0;
 }
