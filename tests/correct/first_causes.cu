@@ -2152,3 +2152,85 @@ extern "C" __global__ void narrow_fence_of_the_library(int *flag, int *data, int
         *out = *data;  // <- race
     }
 }
+
+// Which atomic does what a statement does in two steps.
+// kernel largest_of_each grid 3 block 64
+// in v int32 = np.arange(192) * 37 % 101
+// inout best int32 = np.zeros(5) -> _
+// hints Use one atomic, such as atomicMax, for each update.
+extern "C" __global__ void largest_of_each(const int *v, int *best) {
+    int i = blockIdx.x * 64 + threadIdx.x;
+    best[i * 7 % 5] = max(best[i * 7 % 5], v[i]);  // <- race
+}
+
+__device__ int chosen(int a, int b) { return a % 8 > b % 8 ? a : b; }
+
+// kernel chosen_of_each grid 3 block 64
+// in v int32 = np.arange(192) * 37 % 101
+// inout best int32 = np.zeros(5) -> _
+// hints Line a< reads `best`, computes and writes it back
+extern "C" __global__ void chosen_of_each(const int *v, int *best) {
+    int i = blockIdx.x * 64 + threadIdx.x;
+    best[i % 5] = chosen(best[i % 5], v[i]);  // <a <- race
+}
+
+// kernel least_where_smaller grid 3 block 64
+// in v int32 = np.arange(192) * 37 % 101
+// inout least int32 = [500] -> _
+// hints Use one atomic such as atomicMin, which compares and writes at once.
+extern "C" __global__ void least_where_smaller(const int *v, int *least) {
+    int own = v[blockIdx.x * 64 + threadIdx.x];
+    if (own < *least) {
+        *least = own;  // <- race
+    }
+}
+
+// The place of the least is written beside it: no atomicMin does both.
+// kernel least_and_place grid 3 block 64
+// in v int32 = np.arange(192) * 37 % 101
+// inout least int32 = [500, 0] -> _
+// hints Use one atomic such as atomicCAS, which compares and writes at once, and test what it returns.
+extern "C" __global__ void least_and_place(const int *v, int *least) {
+    int i = blockIdx.x * 64 + threadIdx.x;
+    if (v[i] < least[0]) {
+        least[0] = v[i];  // <- race
+        least[1] = i;  // <- race
+    }
+}
+
+// kernel product_of_each grid 3 block 32
+// in v uint32 = np.arange(96) % 3 + 1
+// inout p uint32 = [1, 1] -> _
+// hints Use one atomic, such as atomicCAS in a loop, for each update.
+extern "C" __global__ void product_of_each(const unsigned *v, unsigned *p) {
+    int i = blockIdx.x * 32 + threadIdx.x;
+    p[i % 2] *= v[i];  // <- race
+}
+
+// kernel set_while_others_add grid 4 block 32
+// inout s int32 = np.zeros(128) -> _
+// hints Line a< sets `s` while other threads, also of other blocks, may update it. Set it before the launch
+extern "C" __global__ void set_while_others_add(int *s) {
+    int i = blockIdx.x * 32 + threadIdx.x;
+    s[i] = i;  // <a <- race
+    __syncthreads();
+    s[127 - i] += 3;  // <- race
+}
+
+// kernel signal_within_a_block grid 2 block 1
+// inout flag int32 = [0] -> _
+// inout data int32 = [0] -> _
+// inout out int32 = [0] -> _
+// hints Line a< accesses `flag` in the scope of one block, and other blocks access it, too: such an access is atomic
+// hints Call atomicExch instead of atomicExch_block in line a<.
+extern "C" __global__ void signal_within_a_block(int *flag, int *data, int *out) {
+    if (blockIdx.x == 0) {
+        *data = 42;
+        __threadfence();
+        atomicExch_block(flag, 1);  // <a <- race
+    } else {
+        while (atomicAdd(flag, 0) == 0) {}  // <- race
+        __threadfence();
+        *out = *data;
+    }
+}

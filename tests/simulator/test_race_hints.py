@@ -41,7 +41,7 @@ HINTS = {
     "shared_histogram_plain": ("bins", "WAR", "Use one atomic, such as atomicAdd"),
     "fence_of_the_block_only": ("part", "RAW", "__threadfence()"),
     "named_barriers": ("s", "RAW", "Put the statement of line 7 after line 8. A run with that"),
-    "lock_of_the_block": ("data", "RAW", "Call the function without `_block` there"),
+    "lock_of_the_block": ("data", "RAW", "Call atomicCAS instead of atomicCAS_block there"),
     "acquire_of_the_block": ("data", "RAW", "Line 4 orders the threads of one block"),
     "release_of_the_block": ("data", "RAW", "Use `.gpu` there, and this race ends too."),
     "semaphore_of_the_block": ("total", "RAW", "Access an object of `thread_scope_device` there"),

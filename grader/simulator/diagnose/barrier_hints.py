@@ -1,12 +1,13 @@
-"""The texts that say where a barrier is missing, or why none fits."""
+"""The texts that say where a barrier is missing, or why none fits, and which atomic does it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from grader import dataclass
+from grader import dataclass, regex
 from grader.simulator.diagnose.places import Gap
+from grader.simulator.ptx.model import TYPE_BYTES
 
 if TYPE_CHECKING:
     from grader.compile.syntax import Node, Tree
@@ -15,6 +16,13 @@ _NAMED_BARRIER = "a named barrier (bar.sync) of all threads that read or write i
 """The fix where only some threads of a block arrive: __syncthreads() would wait forever."""
 GRID_BARRIER = "a barrier of all blocks (grid.sync())"
 _ACCESSES = {"RAW": ("write", "read"), "WAR": ("read", "write")}
+_ATOMIC_BYTES = 4
+"""The least bytes that atomicAdd and others update."""
+_SWAP_LOOP = "atomicCAS in a loop"
+_BY_SIGN = {"+": "atomicAdd", "-": "atomicAdd", "|": "atomicOr", "&": "atomicAnd", "^": "atomicXor"}
+_BEST = {"max": "atomicMax", "min": "atomicMin"}
+_OF_BLOCK = regex(r"\b(atomic\w+)_block\s*\(")
+_CALLED_BEST = regex(r"(?:\w+::)*(?:f|u|ll|ull)?(max|min)[fl]?(?:<.*>)?$")
 
 
 @dataclass(frozen=True)
@@ -190,6 +198,103 @@ def exchanges(tree: Tree) -> Iterator[Exchange]:
         own.append((target, used, node.line))
 
 
+def update_hint(tree: Tree, line: int, name: str, kind: str, *, halves: bool) -> str:
+    """The fix of an update in two steps.
+
+    Args:
+        tree: the source.
+        line: the line that reads and writes.
+        name: what it updates.
+        kind: the type of the element in PTX, such as f32.
+        halves: whether the source has floating-point types of 16 bits, to which atomics add.
+    """
+    what = (
+        f"Line {line} reads {name}, computes and writes it back: two steps, and updates "
+        "of other threads between them are lost."
+    )
+    size = TYPE_BYTES.get(kind, _ATOMIC_BYTES)
+    if size < _ATOMIC_BYTES and not halves:
+        return (
+            f"{what} No atomic adds to {8 * size} bits: use elements of 32 bits (int, unsigned), "
+            "and one atomic for each update."
+        )
+    atomic = atomic_of(tree, line) or f"atomicAdd or {_SWAP_LOOP}"
+    atomic = _SWAP_LOOP if atomic in _BEST.values() and kind[:1] == "f" else atomic
+    return f"{what} Use one atomic, such as {atomic}, for each update."
+
+
+def atomic_of(tree: Tree, line: int) -> str:
+    """The atomic that does what the one assignment to memory of a line does; empty if not known."""
+    found = {_atomic_of(node) for node in _assignments(tree, line)}
+    return found.pop() if len(found) == 1 else ""
+
+
+def best_of(tree: Tree, line: int) -> str:
+    """The atomic that does what `if (value > place) place = value;` does; empty for any other."""
+    found = [*_assignments(tree, line)]
+    statement = found[0].parent if len(found) == 1 else None
+    block = statement.parent if statement is not None else None
+    if block is not None and block.kind == "compound_statement" and len(block.named) == 1:
+        block = block.parent
+    if block is None or block.kind != "if_statement" or block.part("alternative") is not None:
+        return ""
+    tests = [x for x in block.field("condition").named if x.kind == "binary_expression"]
+    sign, value = found[0].part("operator"), found[0].part("right")
+    if len(tests) != 1 or sign is None or sign.text != "=" or value is None:
+        return ""
+    return _best(tests[0], _words(value))
+
+
+def _assignments(tree: Tree, line: int) -> Iterator[Node]:
+    """The assignments and increments of a line, but those of local variables where others are."""
+    kinds = "assignment_expression", "update_expression"
+    found = [x for x in tree.walk(*kinds) if x.line <= line <= x.last_line]
+    targets = [x.part("left") or x.part("argument") for x in found]
+    memory = [x is not None and x.kind != "identifier" for x in targets]
+    return (x for x, own in zip(found, memory, strict=True) if own or not any(memory))
+
+
+def _atomic_of(node: Node) -> str:
+    """The atomic that does what an assignment does; empty if not known."""
+    sign, value, target = node.part("operator"), node.part("right"), node.part("left")
+    if node.kind == "update_expression" or sign is None or value is None or target is None:
+        return _BY_SIGN["+"]
+    if sign.text != "=":
+        return _BY_SIGN.get(sign.text[:-1], _SWAP_LOOP)
+    if value.kind == "identifier":
+        whole = next((x for x in node.ancestors if x.kind == "function_definition"), node)
+        made = [x.part("value") for x in whole.walk("init_declarator") if _declares(x, value.text)]
+        value = (made[0] if len(made) == 1 else None) or value
+    while value.kind == "parenthesized_expression" and value.named:
+        value = value.named[0]
+    if value.kind == "call_expression":
+        called = _CALLED_BEST.match(_words(value.field("function")))
+        return _BEST[called[1]] if called else ""
+    if value.kind == "conditional_expression":
+        test = value.field("condition")
+        test = test.named[0] if test.kind == "parenthesized_expression" else test
+        return _best(test, _words(value.field("consequence"))) or _SWAP_LOOP
+    if value.kind != "binary_expression":
+        return ""
+    subtracted = value.field("operator").text == "-" and _words(value.field("right"))
+    by = _BY_SIGN.get(value.field("operator").text, _SWAP_LOOP)
+    return _SWAP_LOOP if subtracted == _words(target) else by
+
+
+def _declares(node: Node, name: str) -> bool:
+    declared = node.part("declarator")
+    return declared is not None and declared.text == name
+
+
+def _best(test: Node, value: str) -> str:
+    """The atomic that leaves the value which a comparison by size prefers."""
+    sign = test.field("operator").text[:1] if test.kind == "binary_expression" else ""
+    sides = [_words(test.field(side)) for side in ("left", "right")] if sign in ("<", ">") else []
+    if value not in sides:
+        return ""
+    return _BEST["max" if (sides[0] == value) == (sign == ">") else "min"]
+
+
 def _elements(node: Node) -> set[str]:
     """The variables and elements in an expression, without blanks."""
     kinds = "identifier", "subscript_expression", "pointer_expression", "field_expression"
@@ -198,6 +303,37 @@ def _elements(node: Node) -> set[str]:
 
 def _words(node: Node) -> str:
     return "".join(node.text.split())
+
+
+def scope_hint(name: str, texts: Mapping[int, str]) -> str:
+    """The fix of accesses of a block's scope to what other blocks access.
+
+    Args:
+        name: what they access.
+        texts: the text of each of their lines.
+    """
+    fixes: dict[str, list[str]] = {}
+    for line, text in sorted(texts.items()):
+        fixes.setdefault(wider_scope(text), []).append(f"line {line}")
+    own = " and ".join(map(str, sorted(texts)))
+    accesses = f"Lines {own} access" if len(texts) > 1 else f"Line {own} accesses"
+    how = [f"{fix} in {' and '.join(lines)}" for fix, lines in fixes.items()]
+    return (
+        f"{accesses} {name} in the scope of one block, and other blocks access it, too: such an "
+        f"access is atomic within its own block only. {'. '.join(how)}."
+    )
+
+
+def wider_scope(text: str) -> str:
+    """The fix of an access in a line that has a block's scope and needs the device's."""
+    if "thread_scope_block" in text:
+        return "Use `cuda::thread_scope_device`"
+    if len(calls := {*_OF_BLOCK.findall(text)}) == 1:
+        name = calls.pop()
+        return f"Call {name} instead of {name}_block"
+    if "_block" in text:
+        return "Call the function without `_block`"
+    return "Use `.gpu`" if ".cta" in text else "Access an object of `thread_scope_device`"
 
 
 def meeting_hint(m: Meeting) -> str:

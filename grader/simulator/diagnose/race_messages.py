@@ -14,6 +14,7 @@ from grader.simulator.diagnose.barrier_hints import (
     barrier_advice,
     beside_atomic,
     meeting_hint,
+    wider_scope,
 )
 from grader.simulator.diagnose.places import Gap, access_word
 from grader.simulator.diagnose.races import (
@@ -105,12 +106,10 @@ def _fix(r: Report, hazard: str, gap: Gap | None, strays: bool, waits: bool) -> 
     if r.has(UNWAITED):
         return volatile_fix(r)
     if r.has(BLOCK_SCOPE):
-        atomic = r.has(ATOMIC | OTHER_ATOMIC)
-        what, name = ("access", "atomicAdd") if atomic else ("access or fence", "__threadfence")
-        call = f"{name} instead of {name}_block"
         return (
-            f"An {what} of a block's scope has effect within its own block only. Use the device's: "
-            f"{call}, thread_scope_device, or .gpu in PTX."
+            "An access or fence of a block's scope has effect within its own block only. Use the "
+            "device's: __threadfence instead of __threadfence_block, thread_scope_device, or .gpu "
+            "in PTX."
         )
     if hazard == "WAW" and no_barrier and r.target.size_hint:
         return r.target.size_hint
@@ -342,7 +341,7 @@ def _wider_hint(missing: Missing, text: Callable[[int], str]) -> str:
     lines = f"Lines {', '.join(before)} and {last} order" if before else f"Line {last} orders"
     what = f"{lines} the threads of one block, and other blocks access this."
     if not missing.fences:
-        return f"{what} {_wider(text(missing.widens[0]))} there, and this race ends too."
+        return f"{what} {wider_scope(text(missing.widens[0]))} there, and this race ends too."
     own = text(missing.widens[0])
     fix = "Use the scope `.gpu`" if ".cta" in own else "Call __threadfence()"
     fix = "Use `cuda::thread_scope_device`" if "thread_scope" in own else fix
@@ -376,14 +375,6 @@ def by_scope(reports: Sequence[Report], missing: Mapping[Pair, Missing]) -> list
         out.append(widens or (r.has(BLOCK_SCOPE) and r.target.name in known))
         known |= {r.target.name} if r.has(BLOCK_SCOPE) else set()
     return out
-
-
-def _wider(text: str) -> str:
-    if "thread_scope_block" in text:
-        return "Use `cuda::thread_scope_device`"
-    if "_block" in text:
-        return "Call the function without `_block`"
-    return "Use `.gpu`" if ".cta" in text else "Access an object of `thread_scope_device`"
 
 
 def _order_fix(text: str, order: str, fence: str, line: int) -> str:

@@ -17,8 +17,16 @@ from typing import TYPE_CHECKING
 from grader import regex
 from grader.launch import Dim3, Finding
 from grader.simulator.core import bindings as c
+from grader.simulator.decode.operands import vector
 from grader.simulator.decode.stack import stack_slot
-from grader.simulator.diagnose.barrier_hints import Exchange, exchange_hint, exchanges
+from grader.simulator.diagnose.barrier_hints import (
+    Exchange,
+    best_of,
+    exchange_hint,
+    exchanges,
+    scope_hint,
+    update_hint,
+)
 from grader.simulator.diagnose.calls import Calls
 from grader.simulator.diagnose.consequences import Flow, Value, addressed, is_load
 from grader.simulator.diagnose.locks import Locks
@@ -41,23 +49,13 @@ from grader.simulator.diagnose.races import (
     subject,
 )
 from grader.simulator.diagnose.subscripts import elements_in, in_sequence, pointees_in
-from grader.simulator.ptx.model import TYPE_BYTES, Instruction
+from grader.simulator.ptx.model import Instruction
 
 if TYPE_CHECKING:
     from grader.compile.syntax import Tree
 
 _MOST_LETTERS = 1000
 """Of a line, the letters that are searched."""
-_ATOMIC_BYTES = 4
-"""The least bytes that atomicAdd and others update."""
-_ATOMICS = {
-    "|=": "atomicOr",
-    "&=": "atomicAnd",
-    "^=": "atomicXor",
-    "max(": "atomicMax",
-    "min(": "atomicMin",
-}
-"""By what a line has, the atomic that does the same."""
 _HALVES = regex(r"\b(?:__)?(?:nv_)?(?:half|bfloat16)2?\b")
 """Of a type of 16 bits that atomicAdd takes."""
 _MEMBER = regex(r"(?:\.|->)\s*([A-Za-z_]\w*)\s*(?:(?:[-+*/%|&^]|<<|>>)?=(?!=)|\+\+|--)")
@@ -85,7 +83,11 @@ class TwoSteps:
         """
         name = subject(r)
         across, stores = r.has(ACROSS_BLOCKS), [pc for pc, is_store in _plain(r) if is_store]
-        if r.has(STALE_CACHE | MIXED_SIZE | UNWAITED | BLOCK_SCOPE):
+        if r.has(BLOCK_SCOPE):
+            narrow = [pc for pc, _ in _both(r) if ".cta" in self.image.ops[pc]]
+            lines = {self._line(pc, r) for pc in narrow}
+            return scope_hint(name, {line: self._text(line) for line in lines}) if lines else ""
+        if r.has(STALE_CACHE | MIXED_SIZE | UNWAITED):
             return ""
         if stores and not _is_atomic(r) and (known := self._locked(r, reports)):
             return known
@@ -97,15 +99,16 @@ class TwoSteps:
         twice = twice if across else {pc for pc in twice if not order.follows(pc, pc)}
         updates += [pc for pc in stores if pc in twice and self._kept_between(pc, r, reports)]
         # a barrier orders a store of another value, which an atomic would leave as it is
-        other = gap is not None and len(stores) == 2 and not {*stores} <= {*updates}
+        other = (gap is not None or across) and len(stores) == 2 and not {*stores} <= {*updates}
         if not other and not (beside | twice).isdisjoint(updates):
             return self._update(updates[0], name)
         if (across or gap is None) and (lines := self._check(r)):
+            best = best_of(self.tree, lines[1]) if self._type(stores[0])[0] != "f" else ""
             return (
                 f"Line {lines[0]} reads {name}, and line {lines[1]} writes it where that value "
                 "allows it: two steps, and another thread may write it between them. Use one "
-                "atomic such as atomicCAS, which compares and writes at once, and test what it "
-                "returns."
+                f"atomic such as {best or 'atomicCAS'}, which compares and writes at once"
+                f"{'' if best else ', and test what it returns'}."
             )
         if drawn := self._drawn(r, reports, order):
             read, add, before = drawn
@@ -116,9 +119,10 @@ class TwoSteps:
                 f"that the atomic of line {add} returns, and leave out the read."
             )
         outside = r.target.space == "global" and prod(grid) > 1 and not r.has(SAME_VALUE)
-        if outside and stores and _is_atomic(r) and r.has(WITHIN_WARP):
+        early = across or r.has(WITHIN_WARP) if _is_atomic(r) else across and other and updates
+        if (sets := [pc for pc in stores if pc not in updates]) and outside and early:
             return (
-                f"Line {self._line(stores[0], r)} sets {name} while other threads, also of other "
+                f"Line {self._line(sets[0], r)} sets {name} while other threads, also of other "
                 "blocks, may update it. Set it before the launch, or behind a barrier of all "
                 "blocks (grid.sync()) after which none updates it before the next one."
             )
@@ -164,22 +168,12 @@ class TwoSteps:
                 "in between is lost. Give each thread a word of its own, or change the word by "
                 "atomicOr and atomicAnd."
             )
-        what = (
-            f"Line {line} reads {name}, computes and writes it back: two steps, and updates "
-            "of other threads between them are lost."
-        )
-        kind = self.image.ops[store].split(".")[-1]
-        size = TYPE_BYTES.get(kind, _ATOMIC_BYTES)
-        if size < _ATOMIC_BYTES and not any(map(_HALVES.search, self.lines)):
-            bits = f"{8 * size} bits"
-            return (
-                f"{what} No atomic adds to {bits}: use elements of 32 bits (int, unsigned), and "
-                "one atomic for each update."
-            )
-        atomic = next((a for sign, a in _ATOMICS.items() if sign in text), "atomicAdd")
-        if kind[0] == "f" and atomic in ("atomicMax", "atomicMin"):
-            atomic = "atomicCAS in a loop"
-        return f"{what} Use one atomic, such as {atomic}, for each update."
+        halves = any(map(_HALVES.search, self.lines))
+        return update_hint(self.tree, line, name, self._type(store), halves=halves)
+
+    def _type(self, store: int) -> str:
+        """The type that a store writes, such as f32."""
+        return self.image.ops[store].split(".")[-1]
 
     def _is_bit_field(self, member: str) -> bool:
         """Whether the source declares a bit-field of a name."""
@@ -273,8 +267,16 @@ class TwoSteps:
             for pc in found
             if is_load(self.image.instructions[pc])
             and _place(self.image.instructions[pc]) == i.operands[0]
-            and self.flow.values.reaches(pc, store)
+            and self._makes(pc, store)
         }
+
+    def _makes(self, load: int, store: int) -> bool:
+        """Whether a store writes what is computed, also by a function, from what a load gives."""
+        owner, stored = self.image.owner[store], self.image.instructions[store].operands[1]
+        if owner != self.image.owner[load] or self.flow.values.reaches(load, store):
+            return owner == self.image.owner[load]
+        made = self.flow.loaded(load)
+        return any((owner, name, True) in made for name in vector(stored))
 
     def _kept_between(self, store: int, r: Report, reports: Sequence[Report]) -> bool:
         """Whether a store writes what is made of a read of the element that its own line names.
@@ -287,9 +289,8 @@ class TwoSteps:
         own = elements_in(self._text(locations[store].line), name) if name else set[str]()
         return any(
             not own.isdisjoint(elements_in(self._text(locations[pc].line), name))
-            and self.flow.values.reaches(pc, store)
+            and self._makes(pc, store)
             for pc in reads
-            if self.image.owner[pc] == self.image.owner[store]
         )
 
     def _beside_atomics(self, reports: Sequence[Report]) -> set[int]:
