@@ -2234,3 +2234,38 @@ extern "C" __global__ void signal_within_a_block(int *flag, int *data, int *out)
         *out = *data;
     }
 }
+
+// The barrier that threads pass by follows from the number that they read too early.
+// kernel drawn_without_barrier grid 3 block 64
+// inout head int32 = [0, 0, 0] -> _
+// inout out int32 = np.zeros(240) -> _
+// hints Put __syncthreads() between line a< and line b<.
+extern "C" __global__ void drawn_without_barrier(int *head, int *out) {
+    __shared__ int base;
+    if (threadIdx.x == 0) base = atomicAdd(&head[blockIdx.x], 64);
+    __syncthreads();
+    int own = base;
+    while (own < 80) {
+        if (own + threadIdx.x < 80) out[blockIdx.x * 80 + own + threadIdx.x] = 1;
+        __syncthreads();  // <- barrier-divergence
+        if (threadIdx.x == 0) base = atomicAdd(&head[blockIdx.x], 64);  // <a
+        own = base;  // <b <- race
+    }
+}
+
+// kernel drawn_behind_barriers grid 3 block 64
+// inout head int32 = [0, 0, 0] -> _
+// inout out int32 = np.zeros(240) -> np.ones(240)
+extern "C" __global__ void drawn_behind_barriers(int *head, int *out) {
+    __shared__ int base;
+    if (threadIdx.x == 0) base = atomicAdd(&head[blockIdx.x], 64);
+    __syncthreads();
+    int own = base;
+    while (own < 80) {
+        if (own + threadIdx.x < 80) out[blockIdx.x * 80 + own + threadIdx.x] = 1;
+        __syncthreads();
+        if (threadIdx.x == 0) base = atomicAdd(&head[blockIdx.x], 64);
+        __syncthreads();
+        own = base;
+    }
+}

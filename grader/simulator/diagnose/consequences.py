@@ -352,7 +352,7 @@ class Consequences:
         """Whether no barrier of the code orders the accesses of a race."""
         if r.pc == r.pc2 or r.has(ACROSS_BLOCKS) or self.flow.values.are_apart(r.pc, r.pc2):
             return True
-        return self.order.follows(r.pc, r.pc2) or self.order.follows(r.pc2, r.pc)
+        return self.order.may_meet(r.pc, r.pc2)
 
     def _addresses(self, r: Report, names: Collection[tuple[int, str]]) -> bool:
         """Whether the address of an access is computed from some values."""

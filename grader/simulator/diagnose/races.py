@@ -208,9 +208,25 @@ class ProgramOrder:
             return False
         if a == b and self.position[then] > self.position[first]:
             return True
-        if (a, stops) not in self.reached:
-            self.reached[a, stops] = self._reach(a, stops)
-        return b in self.reached[a, stops]
+        return b in self._reached(a, stops)
+
+    def may_meet(self, pc: int, other: int) -> bool:
+        """Whether threads that passed the same barriers may execute two instructions.
+
+        One follows the other without a barrier between them, or both follow one branch so.
+        """
+        if self.follows(pc, other) or self.follows(other, pc):
+            return True
+        both = {self.block_of.get(pc), self.block_of.get(other)}
+        own = {node for node in both if node is not None}
+        nodes = {node for node in self.block_of.values() if node[0] in {n for n, _ in own}}
+        return len(own) == 2 and any(own <= self._reached(node, "block") for node in nodes)
+
+    def _reached(self, start: Node, stops: Stops) -> set[Node]:
+        """The blocks that lanes can reach from the end of a block, found once."""
+        if (start, stops) not in self.reached:
+            self.reached[start, stops] = self._reach(start, stops)
+        return self.reached[start, stops]
 
     def _reach(self, start: Node, stops: Stops) -> set[Node]:
         """The blocks that lanes can reach from the end of a block."""
