@@ -66,6 +66,9 @@ class Decisions:
         self.image = image
         self.block_of = block_of(image.functions)
         self.conditions: dict[int, tuple[str, ...]] = {}
+        self.loads: dict[tuple[int, str], frozenset[int]] = {}
+        self.deciding: dict[tuple[int, int], tuple[str, ...]] = {}
+        self.draws: dict[tuple[int, int], bool] = {}
         self.writers: dict[tuple[int, str], list[int]] = {}
         for pc, i in enumerate(image.instructions):
             for name in targets(i):
@@ -90,12 +93,17 @@ class Decisions:
             return False
         if before != now and self._is_draw(read, write):
             return True
-        conditions = [*self._conditions(write), *([i.guard[0]] if i.guard else [])]
+        conditions = self._deciding(read, write) if before != now else ()
         taken = [[self._value(owner, x, read, v) for v in (before, now)] for x in conditions]
         return any(None not in pair and pair[0] != pair[1] for pair in taken)
 
     def _is_draw(self, read: int, write: int) -> bool:
         """Whether a value chooses what is accessed, and an atomic then counts its place on."""
+        if (read, write) not in self.draws:
+            self.draws[read, write] = self._counts_on(read, write)
+        return self.draws[read, write]
+
+    def _counts_on(self, read: int, write: int) -> bool:
         head, *parts = self.image.ops[write].split(".")
         if head not in ("red", "atom") or not {"add", "inc", "dec"} & {*parts}:
             return False
@@ -126,7 +134,7 @@ class Decisions:
         """
         i, owner = self.image.instructions[load], self.image.owner[load]
         base, _ = address_or_none(i.operands[-1])
-        made_of = self._loads_before(owner, str(base)) if base else set[int]()
+        made_of = self._loads_before(owner, str(base)) if base else frozenset[int]()
         return any(self.image.ops[pc].split(".")[1] not in ("param", "const") for pc in made_of)
 
     def fix(self, read: int, write: int, name: str) -> str:
@@ -165,8 +173,16 @@ class Decisions:
         i, owner = self.image.instructions[write], self.image.owner[write]
         if ".cas." in i.op or self.image.owner[read] != owner:
             return False
-        conditions = [*self._conditions(write), *([i.guard[0]] if i.guard else [])]
-        return any(read in self._loads_before(owner, x) for x in conditions)
+        return bool(self._deciding(read, write))
+
+    def _deciding(self, read: int, write: int) -> tuple[str, ...]:
+        """The predicates made of a read that decide whether a write of its function is executed."""
+        if (read, write) not in self.deciding:
+            i, owner = self.image.instructions[write], self.image.owner[write]
+            conditions = [*self._conditions(write), *([i.guard[0]] if i.guard else [])]
+            own = (x for x in conditions if read in self._loads_before(owner, x))
+            self.deciding[read, write] = tuple(own)
+        return self.deciding[read, write]
 
     def _conditions(self, pc: int) -> tuple[str, ...]:
         """The predicates of the branches that decide whether an instruction is executed."""
@@ -184,8 +200,13 @@ class Decisions:
             if i is not None and i.guard and block in decided(after, meeting, k):
                 yield i.guard[0]
 
-    def _loads_before(self, owner: int, name: str) -> set[int]:
+    def _loads_before(self, owner: int, name: str) -> frozenset[int]:
         """The loads and atomics whose values a register is computed from."""
+        if (owner, name) not in self.loads:
+            self.loads[owner, name] = frozenset(self._found_before(owner, name))
+        return self.loads[owner, name]
+
+    def _found_before(self, owner: int, name: str) -> set[int]:
         work, known, found = [name], {name}, set[int]()
         while work:
             for pc in self.writers.get((owner, work.pop()), ()):
