@@ -10,7 +10,8 @@ Lanes in lock step all read a place before one of them writes it. So a claim in 
 order shows what is right. Where lanes run one after the other, each has written before the next one
 reads. What such runs agree on is right, whichever lane comes first. An element of an output that is
 another one in lock step has lost an update, if it is right as soon as the lanes run one after the
-other from that read to that write alone: how often a lane tries again is up to the order, too.
+other from that read to that write alone: how often a lane tries again is up to the order, too. Not
+so if it is right though all lanes read before one goes on: then other accesses on the way decide.
 
 Lanes in lock step also arrive all at once, so that who waits for too few of them has waited for
 all. `found_between_lanes` runs other threads when some lanes of an instruction have arrived.
@@ -295,11 +296,16 @@ def lost_in_lock_step(
         apart.append(raw)
         if not lasting_difference(apart, usual, launch, names):
             return None
+    known = (apart, usual, launch, names)
     for one in found if len(apart) == len(ONE_BY_ONE) else ():
         lone = between(image, one.read, one.write)
         again = list(runs(How(whole_turns=True, lane_order=o, lone=lone) for o in LANE_ORDERS))
-        what = lasting_difference(apart, usual, launch, names, again)
-        if what and len(again) == len(LANE_ORDERS):
+        if len(again) < len(LANE_ORDERS) or not lasting_difference(*known, again):
+            continue
+        late = between(image, one.read, one.write, behind=True)
+        hows = (How(whole_turns=True, lane_order=o, lone=late) for o in LANE_ORDERS if late)
+        stale = list(runs(hows))
+        if what := lasting_difference(*known, again, stale):
             return one, what
     return None
 
@@ -341,14 +347,22 @@ def _pairs(usual: Raw, image: Image) -> Iterator[Interruption]:
             yield one
 
 
-def between(image: Image, read: int, write: int) -> tuple[int, ...]:
-    """The numbers of the basic blocks on the ways from a read to a write of one function."""
+def between(image: Image, read: int, write: int, *, behind: bool = False) -> tuple[int, ...]:
+    """The numbers of the basic blocks on the ways from a read to a write of one function.
+
+    Args:
+        image: the code.
+        read: the program counter of the read.
+        write: that of the write.
+        behind: whether to leave out the block of the read; none where the write is in it, too.
+    """
     where = block_of(image.functions)
     (number, first), (_, last) = where[read], where[write]
     after = {k: successors(b) for k, b in enumerate(image.functions[number].blocks)}
     before = {at: [k for k, then in after.items() if at in then] for at in after}
-    behind = {*after[first]} | reached(after[first], {first}, after)
+    then = {*after[first]} | reached(after[first], {first}, after)
     ahead = {*before[last]} | reached(before[last], {first}, before)
-    ways = set[int]() if first == last and read < write else behind & ahead
+    ways = set[int]() if first == last and read < write else then & ahead
+    ways = (ways | {first, last}) - ({first} if behind else set[int]())
     start = sum(len(f.blocks) for f in image.functions[:number])
-    return tuple(sorted(start + k for k in ways | {first, last}))
+    return tuple(sorted(start + k for k in ways if not behind or first != last))

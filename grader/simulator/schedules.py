@@ -307,6 +307,7 @@ def lasting_difference(
     launch: Launch,
     names: tuple[str, ...],
     again: Sequence[Raw] = (),
+    stale: Sequence[Raw] = (),
 ) -> str:
     """As `output_difference`, of the outputs that are the same in some runs.
 
@@ -316,6 +317,7 @@ def lasting_difference(
         launch: the launch.
         names: the names of the kernel's parameters.
         again: runs that must have the same value as `same` in the element that is named.
+        stale: runs that must not.
     """
     vary = {k for raw in same[1:] for k in different_outputs(same[0], raw, launch)}
     for number, name, a, b in _changed(same[0], other, launch, names):
@@ -323,8 +325,9 @@ def lasting_difference(
         if number in vary or not finding.count or finding.severity == "info":
             continue
         differ = _differing(a, b)
-        for buffer in (x for one in again for x in one.buffers if x.argument == number):
-            differ &= ~_differing(a, buffer.data.view(a.dtype))
+        for is_right, one in (*((True, x) for x in again), *((False, x) for x in stale)):
+            for buffer in (x for x in one.buffers if x.argument == number):
+                differ &= _differing(a, buffer.data.view(a.dtype)) != is_right
         if differ.any():
             at = int(np.argmax(differ))
             return f"`{name}[{at}]` is {b[at]} instead of {a[at]}"

@@ -292,3 +292,45 @@ extern "C" __global__ void permits_swapped(int *left, int *n) {
         now = old;
     }
 }
+
+// Tasks of a tree, in a queue: whether any is pending is looked at first, and changed when a task was drawn. Which task is
+// where in the queue depends on the order of the lanes; that their looks come first does not matter.
+// kernel tasks_of_a_tree grid 1 block 32
+// inout task int32 = np.concatenate([[1], np.zeros(31)]) -> _
+// inout drawn int32 = np.zeros(1) -> [15]
+// inout filled int32 = np.ones(1) -> [15]
+// inout pending int32 = np.zeros(1) -> [0]
+// inout leaves int32 = np.zeros(1) -> [8]
+extern "C" __global__ void tasks_of_a_tree(volatile int *task, int *drawn, int *filled, int *pending, int *leaves) {
+    if (threadIdx.x == 0) atomicAdd(pending, 1);
+    while (atomicAdd(pending, 0) > 0 || atomicAdd(leaves, 0) < 8) {
+        int k = atomicAdd(drawn, 0);
+        if (k >= atomicAdd(filled, 0) || atomicCAS(drawn, k, k + 1) != k) continue;
+        int t;
+        while ((t = task[k]) == 0) {}
+        if (t < 8) {
+            atomicAdd(pending, 2);
+            int at = atomicAdd(filled, 2);
+            task[at] = 2 * t;
+            task[at + 1] = 2 * t + 1;
+        } else {
+            atomicAdd(leaves, 1);
+        }
+        __threadfence();
+        atomicSub(pending, 1);
+    }
+}
+
+// Wrong: so many tasks may be taken, and each lane counts its own when it has drawn one.
+// kernel tasks_within_a_limit grid 1 block 32
+// inout drawn int32 = np.zeros(1) -> _
+// inout left int32 = np.array([10]) -> _
+// inout taken int32 = np.zeros(1) -> [10]
+// hints Leave out the read, and test what the atomic of line W< returns.
+extern "C" __global__ void tasks_within_a_limit(int *drawn, int *left, int *taken) {
+    while (atomicAdd(left, 0) > 0) {
+        if (atomicAdd(drawn, 1) >= 60) break;
+        atomicSub(left, 1);  // <W <- lost-update
+        atomicAdd(taken, 1);
+    }
+}

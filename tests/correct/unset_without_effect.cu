@@ -399,3 +399,38 @@ extern "C" __global__ void half_times_zero(const __half *x, __half *y) {
   __half zero = __float2half(threadIdx.x * 0.0f);
   y[threadIdx.x] = __hfma(h[threadIdx.x & 1], zero, x[threadIdx.x]);  // <- uninitialized-read
 }
+
+// What lanes behind the row computed is replaced by 0, in the register that others read.
+// kernel replaced_by_zero grid 1 block 32
+// finds uninitialized-read warning which no thread has written; no output depends on its value
+// in A float32 = np.arange(60) % 7
+// in v float32 = np.arange(20) % 3
+// out y float32 = A.reshape(3, 20) @ v
+extern "C" __global__ void replaced_by_zero(const float *A, const float *v, float *y) {
+  __shared__ float row[3][32], w[32];
+  int x = threadIdx.x;
+  if (x < 20) w[x] = v[x];
+  for (int r = 0; r < 3; r++)
+    if (x < 20) row[r][x] = A[r * 20 + x];
+  __syncwarp();
+  for (int r = 0; r < 3; r++) {
+    float p = row[r][x] * w[x];  // <- uninitialized-read
+    p = x < 20 ? p : 0.0f;
+    for (int k = 16; k > 0; k /= 2) p += __shfl_xor_sync(~0u, p, k);
+    if (x == 0) y[r] = p;
+  }
+}
+
+// Wrong: what has no value chooses which of two others is taken.
+// kernel chosen_by_unset grid 1 block 32
+// finds uninitialized-read error which no thread has written
+// in v float32 = np.arange(20)
+// out y float32 = np.ones(32)
+extern "C" __global__ void chosen_by_unset(const float *v, float *y) {
+  __shared__ float w[32];
+  int x = threadIdx.x;
+  if (x < 20) w[x] = v[x];
+  __syncwarp();
+  float p = w[x] * 2.0f;  // <- uninitialized-read
+  y[x] = p == 77.0f ? 2.0f : 1.0f;
+}
