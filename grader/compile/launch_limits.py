@@ -35,6 +35,9 @@ GPUs with the most: 227 KiB. A GPU with less refuses the attribute."""
 REGISTERS = 64 << 10
 """32-bit registers of a multiprocessor, which is also the limit of one block."""
 
+MULTIPROCESSORS = 132
+"""Those of an H100."""
+
 REGISTER_UNIT = 256
 SHARED_UNIT = 128
 SCHEDULERS = 4
@@ -89,6 +92,26 @@ def launch_error(launch: Launch, kernel: Kernel) -> Finding | None:
     if exceeded is not None:
         return launch_refusal(exceeded.what, exceeded.limit)
     return _registers(launch, kernel.resources.registers or 0)
+
+
+def cooperative_error(launch: Launch, kernel: Kernel) -> Finding | None:
+    """Return why an H100 refuses a cooperative launch: not all of its blocks are resident at once.
+
+    Returns:
+        None when it does not refuse it.
+    """
+    threads, own = prod(launch.block), kernel.resources
+    shared = (own.static_shared_bytes or 0) + launch.shared
+    device = MULTIPROCESSOR_LIMITS[9, 0]
+    each = blocks_per_multiprocessor(device, threads, own.registers or 0, shared)
+    if not launch.cooperative or prod(launch.grid) <= MULTIPROCESSORS * each:
+        return None
+    return launch_refusal(
+        f"a cooperative launch of {prod(launch.grid)} blocks of {threads} threads "
+        "(cudaErrorCooperativeLaunchTooLarge)",
+        f"all blocks are resident at once, and an H100 has room for {MULTIPROCESSORS} x {each} of "
+        "these: launch fewer blocks, each of which takes several parts in a loop",
+    )
 
 
 def wider_dtype(dtype: str, size: int) -> str:

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from grader.compile.launch_limits import launch_bounds_error, launch_error, theoretical_occupancy
+from grader.compile import launch_limits
 from grader.compile.program import Kernel, Program
 from grader.launch import Arrays, Finding, Launch, Trace, WorkMeasure, unpack_launches
 from grader.simulator.barrier_trials import BarrierTrials, SignalTrials
@@ -155,7 +155,8 @@ class _Simulation:
                 "error",
                 f"no kernel `{launch.kernel}` (cudaErrorInvalidDeviceFunction)",
             )
-        refused = launch_error(launch, kernel) or too_large(launch) or too_much_static(program.ptx)
+        refused = launch_limits.launch_error(launch, kernel) or too_large(launch)
+        refused = refused or too_much_static(program.ptx)
         if refused is not None:
             return program.at(refused, kernel.line)
         known = self.variants_of.kernels
@@ -165,7 +166,8 @@ class _Simulation:
         if isinstance(variants, Finding):
             return variants
         bounds = variants[-1].machine.loader.kernel.limits
-        refusal = launch_bounds_error(launch, bounds)
+        refusal = launch_limits.launch_bounds_error(launch, bounds)
+        refusal = refusal or launch_limits.cooperative_error(launch, kernel)
         return variants if refusal is None else program.at(refusal, kernel.line)
 
     def trace(self) -> Trace:
@@ -355,7 +357,7 @@ def _trace(
     outputs, unwritten = left_behind(launch, raw, unset)
     resources = replace(
         kernel.resources,
-        theoretical_occupancy=theoretical_occupancy(
+        theoretical_occupancy=launch_limits.theoretical_occupancy(
             (int(program.architecture[3:-1]), int(program.architecture[-1])),
             prod(launch.block),
             kernel.resources.registers or 0,

@@ -76,7 +76,8 @@ _ATOMICS = regex(r"\batomic[A-Z]\w*\s*\(")
 _LOOKS = regex(r"\batomic(?:Add|Sub|Or|Xor)(?:_\w+)?\s*\([^,;]{1,80},\s*0[uUlL]*\s*\)")
 """Atomics of a line, and those that leave what they access as it is."""
 
-_AT_MBARRIER, _AWAITED, ALL_ARRIVED, _LANES_WAIT, _BYTES_MISSING = 1, 2, 4, 8, 1 << 31
+_AT_MBARRIER, _AWAITED, ALL_ARRIVED, _LANES_WAIT, _UNSTARTED = 1, 2, 4, 8, 16
+_BYTES_MISSING = 1 << 31
 """In the flags and in `extra` of a STANDSTILL or LIMIT report: see core/watch/faults.c."""
 
 
@@ -276,9 +277,18 @@ def _standstill(r: Report, writers: Writers | None, came: Mapping[int, Arrivals]
             )
     places = [came[line] for line in writers.lines if line in came] if writers else []
     hint += next((f" {at.text}" for at in places if at.by_most or r.block in at.blocks), "")
-    return Finding(
-        "timeout", "error", what, space=r.target.space, variable=r.target.name, hint=hint
-    )
+    return _awaiting(r, what, hint)
+
+
+def _awaiting(r: Report, what: str, hint: str) -> Finding:
+    if r.flags & _UNSTARTED:
+        what += "; some blocks have not started, and the GPU has no room for them until others end"
+        hint = (
+            "If a block waits for one that has not started, launch only as many blocks as are "
+            f"resident at once, or let a block wait for earlier ones alone. Else: {hint}"
+        )
+    space, name = r.target.space, r.target.name
+    return Finding("timeout", "error", what, space=space, variable=name, hint=hint)
 
 
 def _always_true(r: Report, variables: SourceVariables) -> Finding | None:

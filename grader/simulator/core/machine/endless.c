@@ -140,7 +140,7 @@ bool abort_endless(Cta *c) {
 enum { QUIET = 64, LONG_QUIET = 4, MOST_STATE = 1 << 18 };
 /* Turns of all blocks without a change after which time is stopped: a loop that measures short times without a store
  * in all of them hardly notices. Turns for which it is, unless all repeat themselves; leaps, and the bits of cycles by which each is longer. */
-enum { TIMED_QUIET = 512, STOPPED_TURNS = 24, MOST_RESIDENT = 132, LEAPS = 3, LEAP_BITS = 17 };
+enum { TIMED_QUIET = 512, STOPPED_TURNS = 24, LEAPS = 3, LEAP_BITS = 17 };
 
 /* What decides what a warp does next, but for memory that others may change. */
 typedef struct { u32 frames, waits, exited, arena, local, params; } Extent;
@@ -216,7 +216,7 @@ static void undo_leaps(Worker *k) { k->stop = k->team->again = true; }
  * on where that shows nothing, and is stopped again after twice as many. */
 static void count_quiet(Worker *k) {
   Stillness *s = &k->still;
-  u32 resident = k->launch->block_count < MOST_RESIDENT ? (u32)k->launch->block_count : MOST_RESIDENT;
+  u32 resident = k->launch->block_count < k->residents_now ? (u32)k->launch->block_count : k->residents_now;
   bool timed = k->launch->leaps && s->reads != s->reads_before;
   if (s->change != k->changes) {
     if (s->leaps) undo_leaps(k);
@@ -310,7 +310,7 @@ static void look_at_block(Cta *c) {
   if (!all->repeats && (!all->kept || is_next(all))) keep_block(c);
 }
 
-/* At the end of a block's turn; `last`: no block is left to start, which would be a change. The state that others are
+/* At the end of a block's turn; `last`: no block can start, which would be a change. The state that others are
  * compared with is a newer one each time when twice as many were: the first ones may be on the way to the loop. */
 void watch_repetition(Cta *c, bool last) {
   Worker *k = c->worker;

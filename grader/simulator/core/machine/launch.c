@@ -15,7 +15,9 @@
 #include "machine/events.h"
 #include "machine/proof.h"
 
-enum { RESIDENT = 132 }; /* the multiprocessors of an H100: so many blocks are always resident */
+/* An H100: one block of each multiprocessor is always resident; how many are at most, their warps, shared memory with what the
+ * system reserves of it, and the unit of this say. Source: CUDA C++ Programming Guide, technical specifications. */
+enum { RESIDENT = 132, MOST_BLOCKS = 32, MOST_WARPS = 64, MOST_SHARED = 233472, RESERVED = 1024, UNIT = 128 };
 enum { MAX_THREADS = 64, BLOCKS_A_LOOK = 16 };
 #define SHORT_SLICE (1u << 14) /* of blocks that may wait for each other */
 enum { LONG_TURN = 512, PATIENCE = 256, QUIET_ROUNDS = 32 };
@@ -75,25 +77,45 @@ static bool skips_turn(Cta *c, u64 blocks, u64 *skipped) {
   return false;
 }
 
-static bool all_repeat(Cta *const *resident, const bool *busy) {
-  bool all = true;
-  for (u32 r = 0; r < RESIDENT && all; r++) all = !busy[r] || repeats_itself(resident[r]);
-  return all;
-}
-
 /* Blocks in turn on one thread: those that run, which block is next, and how many steps all took. */
 typedef struct Residents {
-  Cta *block[RESIDENT];
-  bool busy[RESIDENT];
+  Cta *block[RESIDENT * MOST_BLOCKS];
+  bool busy[RESIDENT * MOST_BLOCKS];
   u64 next, done, turn, spent, skipped;
   u32 room;
 } Residents;
 
+static u32 most_resident(const Launch *n) {
+  u32 warps = (n->dim[0] * n->dim[1] * n->dim[2] + LANES - 1) / LANES;
+  u32 shared = (n->shared_bytes + RESERVED + UNIT - 1) / UNIT * UNIT, most = MOST_BLOCKS;
+  if (most > MOST_WARPS / warps) most = MOST_WARPS / warps;
+  if (most > MOST_SHARED / shared) most = MOST_SHARED / shared;
+  return RESIDENT * (most ? most : 1);
+}
+
+static bool are_full(const Residents *s) { return s->next - s->done == s->room; }
+
+/* Where all blocks wait: more of those that have not started are resident, if a multiprocessor has room for them. */
+static bool add_residents(Worker *k, Residents *s) {
+  u32 most = most_resident(k->launch);
+  if (s->next == k->launch->block_count || !are_full(s) || s->room >= most) return false;
+  s->room = 2 * s->room < most ? 2 * s->room : most;
+  k->residents_now = s->room;
+  return true;
+}
+
+static bool all_repeat(const Residents *s) {
+  bool all = true;
+  for (u32 r = 0; r < s->room && all; r++) all = !s->busy[r] || repeats_itself(s->block[r]);
+  return all;
+}
+
 /* Looks whether a block that ends its turn, and all others, wait for what none of them does. */
-static void look_for_standstill(Worker *k, const Residents *s, Cta *c) {
-  bool last = s->next == k->launch->block_count;
-  watch_repetition(c, last);
-  if (!last || !repeats_itself(c) || !all_repeat(s->block, s->busy) || leap(k)) return;
+static void look_for_standstill(Worker *k, Residents *s, Cta *c) {
+  bool last = s->next == k->launch->block_count, more = !last && !are_full(s);
+  watch_repetition(c, !more);
+  if (more || !repeats_itself(c) || !all_repeat(s) || leap(k) || add_residents(k, s)) return;
+  k->unstarted = !last;
   abort_cta(c, STANDSTILL);
 }
 
@@ -110,7 +132,9 @@ static bool run_turn(Worker *k, Residents *s, u32 at) {
     k->changes++;
   }
   Cta *c = s->block[at];
-  if (skips_turn(c, s->next - s->done, &s->skipped)) return false;
+  bool skips = skips_turn(c, s->next - s->done, &s->skipped);
+  if (s->skipped > s->next - s->done) add_residents(k, s);
+  if (skips) return false;
   u64 before = c->steps;
   u64 slice = takes_steps(k) ? 1 : slice_of(n, s->turn++);
   enum Outcome o = is_late(k, BLOCKS_A_LOOK) ? STOPPED : run_cta(k, c, slice);
@@ -135,11 +159,12 @@ static void run_in_order(Worker *k) {
   k->deadline = now() + n->time_limit;
   Residents s = {.room = n->may_wait ? RESIDENT : 1};
   k->residents = &s;
+  k->residents_now = s.room;
   for (u32 at = 0; s.done < n->block_count && !k->stop;)
     if (!run_turn(k, &s, at)) at = (at + 1) % s.room;
   k->residents = NULL;
   k->team->again |= k->still.leaps > 0; /* the end is their effect */
-  for (u32 r = 0; r < RESIDENT; r++) {
+  for (u32 r = 0; r < s.room; r++) {
     if (s.busy[r]) k->steps += s.block[r]->steps;
     free_cta(s.block[r]);
   }

@@ -125,7 +125,7 @@ static void add_mbarrier(const Warp *w, Report *r) {
 
 /* The value that a loop waits to change when all threads stand still, or that it read last when a limit ends it: its
  * size, and in `extra` the value; in `size` at a limit. */
-enum { AWAITED = 2, LANES_WAIT = 8, RECENT = 1 << 12 };
+enum { AWAITED = 2, LANES_WAIT = 8, UNSTARTED = 16, RECENT = 1 << 12 }; /* UNSTARTED: so are other blocks, for which there is no room */
 static void add_awaited(const Warp *w, Report *r) {
   const Insn *i = w->strong;
   u64 address = without_owner(w->strong_at);
@@ -155,6 +155,7 @@ static void report_fault(Warp *w, u32 kind, u32 pc, u32 extra) {
     r.flags |= LANES_WAIT;
     r.pc2 = w->wait[0].pc;
   }
+  if (kind == STANDSTILL && w->worker->unstarted) r.flags |= UNSTARTED;
   if (ended && r.flags == AWAITED) {
     r.pc2 = w->strong->pc;
     r.size = r.extra;
