@@ -7,6 +7,7 @@ mistake where the write follows from the value that was read:
 - it is a compare-and-swap whose new value was loaded from where the read said, as the next element
   of a list;
 - a branch on the value led to it, and with the present value the branch goes the other way;
+- it writes what was larger or smaller than the value, as a maximum or minimum in two steps does;
 - the value chose an element, and the write counts on to the next one.
 
 A branch is known where its condition is computed of the value and constants alone. Where it reads
@@ -23,6 +24,7 @@ from grader.simulator.decode.control_flow import BRANCH
 from grader.simulator.decode.dataflow import sources, targets
 from grader.simulator.decode.module import Image
 from grader.simulator.decode.operands import address_or_none
+from grader.simulator.decode.sync import BY_SIZE
 from grader.simulator.diagnose.branching import block_of, decided, meetings
 from grader.simulator.diagnose.consequences import is_load
 from grader.simulator.diagnose.messages import swap_fix
@@ -56,7 +58,7 @@ _COMPUTE: Mapping[str, _Operation] = {
     "min": min, "max": max,
 }  # fmt: skip
 MOST_DEPTH = 16
-"""The instructions in a row of which a condition is computed, at most."""
+"""The instructions in a row of which a condition is computed, or that copy a value, at most."""
 
 
 class Decisions:
@@ -91,11 +93,54 @@ class Decisions:
             return True
         if self.image.owner[read] != owner:
             return False
-        if before != now and self._is_draw(read, write):
+        if before != now and (self._is_draw(read, write) or self._is_best(read, write)):
             return True
         conditions = self._deciding(read, write) if before != now else ()
         taken = [[self._value(owner, x, read, v) for v in (before, now)] for x in conditions]
         return any(None not in pair and pair[0] != pair[1] for pair in taken)
+
+    def _is_best(self, read: int, write: int) -> bool:
+        """Whether a write was decided by a comparison by size of what it writes and what was read.
+
+        The present value may be larger or smaller than either.
+        """
+        owner = self.image.owner[write]
+        value = self._copied(owner, self.image.instructions[write].operands[-1])
+        for at in self._tests_before(write):
+            sides = [self._copied(owner, x) for x in self.image.instructions[at].operands[1:]]
+            others = [x for x in sides if x != value]
+            if len(others) == 1 < len(sides) and read in self._loads_before(owner, others[0]):
+                return True
+        return False
+
+    def _copied(self, owner: int, name: str) -> str:
+        """What a register is a copy of."""
+        for _ in range(MOST_DEPTH):
+            made = self.writers.get((owner, name), [])
+            if len(made) != 1 or not self.image.ops[made[0]].startswith("mov."):
+                break
+            name = self.image.instructions[made[0]].operands[1]
+        return name
+
+    def _is_integer(self, write: int) -> bool:
+        """Whether a write that `_is_best` is of an integer."""
+        kinds = [self.image.ops[at].split(".")[-1] for at in self._tests_before(write)]
+        return all(kind[0] != "f" for kind in kinds)
+
+    def _tests_before(self, write: int) -> Iterator[int]:
+        """The comparisons by size that decide whether a write is executed."""
+        i, owner = self.image.instructions[write], self.image.owner[write]
+        work = [*self._conditions(write), *([i.guard[0]] if i.guard else [])]
+        known = set(work)
+        while work:
+            for pc in self.writers.get((owner, work.pop()), ()):
+                own = self.image.instructions[pc]
+                if own.op.startswith("setp."):
+                    yield from [pc] * (own.op.split(".")[1] in BY_SIZE)
+                elif own.op.endswith(".pred"):
+                    new = set(sources(own)) - known
+                    known |= new
+                    work += new
 
     def _is_draw(self, read: int, write: int) -> bool:
         """Whether a value chooses what is accessed, and an atomic then counts its place on."""
@@ -157,7 +202,14 @@ class Decisions:
         first, then = (self.image.locations[pc].line for pc in (read, write))
         if stores:
             same = self._value(owner, i.operands[-1], -1, 0) is not None
-            return swap_fix(name, first, then, same=same, computed=computed)
+            best = self._is_best(read, write)
+            if best and self._is_integer(write):
+                return (
+                    f"Line {first} reads `{name}`, and line {then} writes it where that value "
+                    "allows it: two steps, and another thread may come between. Use one atomicMin "
+                    "or atomicMax, which compares and writes at once."
+                )
+            return swap_fix(name, first, then, same=same, computed=computed or best)
         what = f"Line {first} reads `{name}`, and line {then} changes it by an atomic"
         if self._is_draw(read, write):
             what = f"{what}: two steps, and several threads may read the same value"

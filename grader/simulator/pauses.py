@@ -106,8 +106,9 @@ def strong_accesses(raw: Raw, image: Image) -> Sequence[Access]:
     return found
 
 
-_KEEPS = {"add": "0", "or": "0", "xor": "0", "and": "-1"}
-"""Atomics that change nothing with such an operand: they read a place."""
+_ZEROS = ("0", "0f00000000", "0d0000000000000000")
+_KEEPS = {"add": _ZEROS, "or": _ZEROS, "xor": _ZEROS, "and": ("-1",)}
+"""Atomics that change nothing with such operands: they read a place."""
 
 
 def acts_on_reads(image: Image) -> bool:
@@ -127,7 +128,7 @@ def reads_alone(i: Instruction) -> bool:
         return head == "ld" and is_strong(i.op)
     if not _MAY_KEEP.isdisjoint(parts):
         return True
-    return any(i.operands[-1] == value for name, value in _KEEPS.items() if name in parts)
+    return any(i.operands[-1] in values for name, values in _KEEPS.items() if name in parts)
 
 
 def writes_after_reads(traces: Traces) -> list[int]:

@@ -222,3 +222,51 @@ extern "C" __global__ void same_edges(int *parent, int *root, int *done) { join_
 // inout done int32 = [0] -> [2]
 // finds lost-update error updates of global `
 extern "C" __global__ void same_edges_stored(int *parent, int *root, int *done) { join_all<STORED>(parent, root, done); }
+
+// A minimum in two atomics, each at an address that is loaded anew: only a pause between them shows the loss.
+// kernel least_in_two_atomics grid 4 block 1
+// in place int32 = [1, 1, 1, 1]
+// in value int32 = [6, 9, 2, 4]
+// inout least int32 = [50, 50] -> _
+// hints Use one atomicMin or atomicMax, which compares and writes at once.
+extern "C" __global__ void least_in_two_atomics(const int *place, const int *value, int *least) {
+  int own = value[blockIdx.x];
+  if (atomicAdd(&least[place[blockIdx.x]], 0) > own)
+    atomicExch(&least[place[blockIdx.x]], own);  // <- lost-update
+}
+
+// No atomic compares numbers of this type.
+// kernel largest_in_two_atomics grid 4 block 1
+// in place int32 = [1, 1, 1, 1]
+// in value float32 = [2, 1, 6, 4]
+// inout largest float32 = [0, 0] -> _
+// hints Write it by one atomicCAS that expects the value of line a<, and go on only where that returns this value; else
+extern "C" __global__ void largest_in_two_atomics(const int *place, const float *value, float *largest) {
+  float own = value[blockIdx.x];
+  if (atomicAdd(&largest[place[blockIdx.x]], 0.0f) < own)  // <a
+    atomicExch(&largest[place[blockIdx.x]], own);  // <- lost-update
+}
+
+// kernel least_after_a_look grid 4 block 1
+// in place int32 = [1, 1, 1, 1]
+// in value int32 = [6, 9, 2, 4]
+// inout least int32 = [50, 50] -> [50, 2]
+extern "C" __global__ void least_after_a_look(const int *place, const int *value, int *least) {
+  int own = value[blockIdx.x];
+  if (atomicAdd(&least[place[blockIdx.x]], 0) > own) atomicMin(&least[place[blockIdx.x]], own);
+}
+
+// kernel least_in_a_lock grid 4 block 1
+// in place int32 = [1, 1, 1, 1]
+// in value int32 = [6, 9, 2, 4]
+// inout lock int32 = [0] -> [0]
+// inout least int32 = [50, 50] -> [50, 2]
+extern "C" __global__ void least_in_a_lock(const int *place, const int *value, int *lock, volatile int *least) {
+  int own = value[blockIdx.x];
+  if (least[place[blockIdx.x]] <= own) return;
+  while (atomicCAS(lock, 0, 1) != 0) {}
+  __threadfence();
+  if (least[place[blockIdx.x]] > own) least[place[blockIdx.x]] = own;
+  __threadfence();
+  atomicExch(lock, 0);
+}
