@@ -271,20 +271,32 @@ class Decisions:
                 work += new
         return found
 
-    def _value(self, owner: int, name: str, read: int, value: int, depth: int = 0) -> int | None:
+    def _value(self, owner: int, name: str, read: int, value: int) -> int | None:
         """What an operand is where a read gives a value; None where that is not known."""
-        if name[:1] not in "%$":
-            return _constant(name)
-        made = self.writers.get((owner, name), [])
-        if read in made and all(is_load(self.image.instructions[pc]) for pc in made):
-            return value  # of several reads, as before a loop and at its end, it was the last one
-        if len(made) != 1 or depth > MOST_DEPTH:
-            return None
-        i = self.image.instructions[made[0]]
-        inputs = [self._value(owner, x, read, value, depth + 1) for x in i.operands[1:]]
-        if i.guard is not None or any(x is None for x in inputs):
-            return None
-        return _computed(i, [x for x in inputs if x is not None])
+        known: dict[str, int] = {}
+
+        def evaluated(name: str, depth: int) -> int | None:
+            if name[:1] not in "%$":
+                return _constant(name)
+            if name in known:
+                return known[name]
+            made = self.writers.get((owner, name), [])
+            if read in made and all(is_load(self.image.instructions[pc]) for pc in made):
+                return value  # of several reads, as before a loop and at its end, it was the last
+            if len(made) != 1 or depth > MOST_DEPTH:
+                return None
+            i = self.image.instructions[made[0]]
+            inputs = list[int]()
+            for x in i.operands[1:] if i.guard is None else ():
+                found = evaluated(x, depth + 1)
+                if found is None:  # then the whole is not known
+                    return None
+                inputs.append(found)
+            result = _computed(i, inputs) if i.guard is None else None
+            known.update({} if result is None else {name: result})
+            return result
+
+        return evaluated(name, 0)
 
 
 def _constant(text: str) -> int | None:
