@@ -85,8 +85,8 @@ class TwoSteps:
         across, stores = r.has(ACROSS_BLOCKS), [pc for pc, is_store in _plain(r) if is_store]
         if r.has(BLOCK_SCOPE):
             narrow = [pc for pc, _ in _both(r) if ".cta" in self.image.ops[pc]]
-            lines = {self._line(pc, r) for pc in narrow}
-            return scope_hint(name, {line: self._text(line) for line in lines}) if lines else ""
+            texts = {line: self._text(line) for line in {self._line(pc, r) for pc in narrow}}
+            return scope_hint(name, texts) if texts else ""
         if r.has(STALE_CACHE | MIXED_SIZE | UNWAITED):
             return ""
         if stores and not _is_atomic(r) and (known := self._locked(r, reports)):
