@@ -192,7 +192,10 @@ extern "C" __global__ void block_signals_without_barrier(int *data, int *flag, i
     data[t] = t + 1;
     if (t == 0) atomicExch(flag, 1);  // <S
   } else {
-    if (t == 0) while (atomicAdd(flag, 0) == 0) { }
+    if (t == 0) {
+      while (atomicAdd(flag, 0) == 0) { }
+      __threadfence();
+    }
     __syncthreads();
     out[t] = data[t];  // <- race
   }

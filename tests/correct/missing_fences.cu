@@ -220,3 +220,39 @@ extern "C" __global__ void queued_release(int *tail, int *locked, int *n) { ente
 // inout locked int32 = [0]*4 -> _
 // inout n int32 = [0] -> [3]
 extern "C" __global__ void queued(int *tail, int *locked, int *n) { enter_and_leave(tail, locked, n, memory_order_acq_rel); }
+
+// Blocks take turns. One thread waits for its block's, by an atomic that adds 0: it draws no ticket.
+// kernel turn_without_acquire grid 4 block 64
+// inout v int32 = np.zeros(64) -> _
+// inout turn int32 = [0] -> _
+// hints Line a< waits for another thread without acquire
+// hints Call __threadfence() after line a<. A run with that does not have this race.
+extern "C" __global__ void turn_without_acquire(int *v, int *turn) {
+    if (threadIdx.x == 0) {
+        while (atomicAdd(turn, 0) != blockIdx.x) {}  // <a
+    }
+    __syncthreads();
+    v[63 - threadIdx.x] += 1;  // <- race
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        __threadfence();
+        atomicExch(turn, blockIdx.x + 1);
+    }
+}
+
+// kernel turn_with_acquire grid 4 block 64
+// inout v int32 = np.zeros(64) -> [4] * 64
+// inout turn int32 = [0] -> [4]
+extern "C" __global__ void turn_with_acquire(int *v, int *turn) {
+    if (threadIdx.x == 0) {
+        while (atomicAdd(turn, 0) != blockIdx.x) {}
+        __threadfence();
+    }
+    __syncthreads();
+    v[63 - threadIdx.x] += 1;
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        __threadfence();
+        atomicExch(turn, blockIdx.x + 1);
+    }
+}

@@ -93,7 +93,7 @@ u32 next_group(Warp *w, const Insn *i, const u64 *at, u32 *left, u32 bytes, u32 
 bool stores_same(const Warp *w, const Insn *i, u32 lane, const u8 *memory);
 u32 failing_lanes(const Warp *w, const Insn *i, const Region *r, const u32 *offset); /* instructions/atomic.c */
 bool swap_fails(const Warp *w, const Insn *i, u32 lane, u64 old);
-bool draws_ticket(const Insn *i);
+bool draws_ticket(const Warp *w, const Insn *i, u32 lane);
 bool sets_bits(const Warp *w, const Insn *i, u32 lane, u64 *bits);
 bool replaces_value(const Warp *w, const Insn *i, u32 lane);
 bool needs_old_value(const Warp *w, const Insn *i, u32 lane);

@@ -484,13 +484,14 @@ static void write(Warp *w, const Insn *i, const Region *r, const u32 *offset, u3
 
 static void update(Warp *w, const Insn *i, const Region *r, const u32 *offset, u32 bytes) {
   if (!has_races(r) || voids(w, r)) return;
-  u32 failing = failing_lanes(w, i, r, offset), ticket = draws_ticket(i) ? TICKET : 0;
+  u32 failing = failing_lanes(w, i, r, offset);
   for (u32 m = w->mask; m && !w->worker->no_memory; m &= m - 1) {
     if (!failing && !(m = take_updates(w, i, r->buffer, offset, bytes, m))) return;
     u32 l = first_lane(m);
     check_strong((Visit){.w = w, .i = i, .buffer = r->buffer, .lane = l, .thread = thread_of(w, l),
                          .offset = offset[l], .at = offset[l], .size = bytes, .access = UPDATES,
-                         .reads = needs_old_value(w, i, l), .fails = failing >> l & 1}, i->flag | ticket);
+                         .reads = needs_old_value(w, i, l), .fails = failing >> l & 1},
+                 i->flag | (draws_ticket(w, i, l) ? TICKET : 0));
   }
 }
 

@@ -114,11 +114,13 @@ u32 failing_lanes(const Warp *w, const Insn *i, const Region *r, const u32 *offs
   return failing;
 }
 
-/* Its old value tells the thread how many came before; a loop that repeats it waits instead. Code that states an
- * order is not written as CUDA's example is: there the order counts. */
-bool draws_ticket(const Insn *i) {
+/* Its old value tells the thread how many came before; a loop that repeats it waits instead, and one that adds 0
+ * reads: -G code has the atomic in a function, not in the loop. Code that states an order is not written as CUDA's
+ * example is: there the order counts. */
+bool draws_ticket(const Warp *w, const Insn *i, u32 lane) {
   u32 op = i->e & 255;
-  return i->e >> 16 && (op == ADD || op == INC || op == DEC) && !(i->flag & (WAITING | ACQUIRE | RELEASE));
+  if (!(i->e >> 16) || i->flag & (WAITING | ACQUIRE | RELEASE)) return false;
+  return op == INC || op == DEC || (op == ADD && register_lane(w, i->b, i->width, lane));
 }
 
 /* Whether an atomic uses no bits of the old value but to keep them, and which bits it sets or clears: an exchange,
