@@ -175,7 +175,9 @@ def _across_blocks_fix(r: Report, hazard: str, waits: bool) -> str:
             "launch, or after an atomic that signals the write; the writer calls __threadfence() "
             "before that atomic, and the reader after it."
             + " Put __syncthreads() between the thread that signals or waits and other threads of "
-            "its block that write or read." * waits
+            "its block that write or read."
+            * waits
+            + " Where any value will do, read it with an atomic, too: atomicAdd of 0." * atomic
         )
     if atomic and hazard != "WAW":
         return (
