@@ -52,7 +52,7 @@ from grader.simulator.outputs import jumps_past, return_before_load
 from grader.simulator.ptx.call_copies import original_name
 from grader.simulator.ptx.model import Function, root_lines
 from grader.simulator.ptx.source_map import is_copy
-from grader.simulator.wait_trials import Conflicts
+from grader.simulator.records import Conflicts
 
 if TYPE_CHECKING:
     from grader.simulator.diagnose.kernel_code import KernelCode

@@ -1,4 +1,4 @@
-"""What the recorded accesses of one block show: wavefronts, sectors, and addresses that meet.
+"""What recorded accesses show: wavefronts, sectors, addresses that meet, threads that conflict.
 
 A record has one row for each lane's access. Rows of one instruction and one warp, in the order of
 their threads, are a request.
@@ -8,16 +8,25 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
-from typing import Any
+from dataclasses import replace
+from functools import cached_property
+from math import prod
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from grader import regex
-from grader.launch import WARP_SIZE
-from grader.simulator.core.run import Raw
+from grader.launch import WARP_SIZE, Launch
+from grader.simulator.core import bindings as c
+from grader.simulator.core.run import Limits, Machine, Raw
 from grader.simulator.decode.memory import GLOBAL, LOCAL, SHARED
 from grader.simulator.decode.module import Image
+from grader.simulator.diagnose.aborts import Arrivals, arrivals
+from grader.simulator.diagnose.races import ACROSS_BLOCKS, WITHIN_WARP, Report
+
+if TYPE_CHECKING:
+    from grader.simulator.diagnose.kernel_code import KernelCode
 
 WIDE = 16
 """Bytes of the widest load of a thread."""
@@ -37,6 +46,12 @@ SECTOR_WORDS = 8
 LINES_AT_ONCE = 4
 """Lines of the L1 cache that one wavefront reads or writes, of different banks. Source: requests
 with 3, 5, 9 and 33 lines on an H200; `l1_lines` of grader/gpu/sweep.py measures the last."""
+
+MOST_TRACED = 1 << 16
+"""The accesses that are recorded to know which threads or blocks came to a place."""
+
+_WHERE = ("at", "bytes", "block", "thread", "phase", "space", "buffer")
+_WORD_BYTES, _NOBODY = 4, 1 << 62
 
 ATOMIC_UNIT = 8
 """Binary logarithm of the bytes in a row whose atomics one unit of the L2 cache executes. Source:
@@ -260,3 +275,112 @@ def _requests(rows: NDArray[Any]) -> NDArray[np.int64]:
     new = (pc[1:] != pc[:-1]) | (thread[1:] <= thread[:-1])
     new |= thread[1:] // WARP_SIZE != thread[:-1] // WARP_SIZE
     return np.concatenate([[0], np.cumsum(new)]).astype(np.int64)
+
+
+def arrivals_of(
+    machine: Machine, code: KernelCode, launch: Launch, limits: Limits
+) -> dict[int, Arrivals]:
+    """By line with an atomic, which blocks came there, where they did not equally often.
+
+    Args:
+        machine: the kernel.
+        code: what is read of its code.
+        launch: the launch.
+        limits: what one more run may take.
+    """
+    limits = replace(limits, trace=MOST_TRACED, only_strong=True, proof=False)
+    seen = machine.run(launch, limits, count=False).accesses
+    is_atomic = np.array([op.startswith(("atom", "red")) for op in code.image.ops])
+    if seen is None or not seen.size or max(seen["pc"]) >= len(is_atomic):
+        return {}
+    return arrivals(seen[is_atomic[seen["pc"]]], code.line_of, launch.grid)
+
+
+class Conflicts:
+    """The accesses of one run, which show between which threads places conflict.
+
+    Args:
+        machine: the kernel.
+        launch: the launch.
+        limits: what one more run may take.
+    """
+
+    def __init__(self, machine: Machine, launch: Launch, limits: Limits) -> None:
+        self.machine, self.launch = machine, launch
+        self.limits = replace(limits, trace=MOST_TRACED, proof=False)
+
+    @cached_property
+    def accesses(self) -> NDArray[np.void]:
+        """The accesses, as many as are recorded."""
+        seen = self.machine.run(self.launch, self.limits, count=False).accesses
+        return np.empty(0, c.ACCESS) if seen is None else seen
+
+    def reach(self, r: Report) -> int:
+        """The flag of a race between the threads farthest from each other that conflict there.
+
+        Threads conflict that access one word with no barrier between, in the two places of a race.
+        Those of two blocks count where a barrier of all blocks may order them.
+
+        Args:
+            r: the report of a race between two threads of a block.
+        """
+        grid = self.launch.cooperative and r.target.space == "global"
+        if grid and (r.has(ACROSS_BLOCKS) or self._meet(r, block=False)):
+            return ACROSS_BLOCKS
+        if not r.has(WITHIN_WARP):
+            return 0
+        warps = prod(self.launch.block) > WARP_SIZE
+        return 0 if warps and self._meet(r, block=True) else WITHIN_WARP
+
+    def exchanged(self, r: Report) -> bool:
+        """Whether a warp reads an element of a race's shared variable that another one wrote.
+
+        Not where lanes of a warp synchronize: then warps may use the variable in parts.
+        """
+        ops = self.machine.image.ops
+        if r.target.space != "shared" or any(op.startswith("bar.warp") for op in ops):
+            return False
+        start, wrote = r.address - r.target.offset, dict[tuple[int, int], int]()
+        own = self.accesses[self.accesses["space"] == SHARED]
+        own = own[np.argsort(own["phase"], kind="stable")]
+        for at, block, thread, pc in own[["at", "block", "thread", "pc"]].tolist():
+            if not start <= at < start + r.target.size:
+                continue
+            element, warp = (block, at // _WORD_BYTES), thread // WARP_SIZE
+            if not ops[pc].startswith("ld"):
+                wrote[element] = warp
+            elif wrote.get(element, warp) != warp:
+                return True
+        return False
+
+    def _meet(self, r: Report, *, block: bool) -> bool:
+        """Whether warps of one `block`, or several blocks, access one word in both places."""
+        places = [self._words(pc, block=block) for pc in (r.pc, r.pc2)]
+        word, *among, who = (np.concatenate(parts) for parts in zip(*places, strict=True))
+        number = np.unique(word, return_inverse=True)[1]
+        for column in among:  # accesses have one number at last where all of these are equal
+            if column.size and column.min() < column.max():
+                number = np.unique(number << 32 | column, return_inverse=True)[1]
+        count = int(number.max(initial=-1)) + 1
+        in_both = np.ones(count, bool)
+        for own in np.split(number, [len(places[0][-1])]):
+            in_both &= np.bincount(own, minlength=count) > 0
+        least, most = np.full(count, _NOBODY), np.full(count, -1)
+        np.minimum.at(least, number, who)
+        np.maximum.at(most, number, who)
+        return bool((in_both & (least < most)).any())
+
+    def _words(self, pc: int, *, block: bool) -> tuple[NDArray[np.int64], ...]:
+        """The words of each access, what else is equal where two conflict, and who accesses.
+
+        Equal are the place between two barriers, the array, and the `block`, whose warps access.
+        """
+        own = self.accesses[self.accesses["pc"] == pc]
+        rows = {name: own[name].astype(np.int64) for name in _WHERE}
+        first = rows["at"] // _WORD_BYTES
+        counts = (rows["at"] + rows["bytes"] - 1) // _WORD_BYTES + 1 - first
+        which = np.repeat(np.arange(len(own)), counts)
+        word = first[which] + np.arange(len(which)) - np.repeat(np.cumsum(counts) - counts, counts)
+        who = rows["thread"] // WARP_SIZE if block else rows["block"]
+        among = rows["phase"], rows["space"], rows["buffer"], rows["block"] * block, who
+        return word, *(column[which] for column in among)

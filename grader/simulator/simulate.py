@@ -44,6 +44,7 @@ from grader.simulator.outputs import (
     unset_members,
 )
 from grader.simulator.ptx.model import PtxError
+from grader.simulator.records import Conflicts, arrivals_of
 from grader.simulator.schedules import (
     most_of_one,
     sample_trace,
@@ -52,7 +53,7 @@ from grader.simulator.schedules import (
     updates,
 )
 from grader.simulator.variants import Variant, Variants, decode_variants
-from grader.simulator.wait_trials import Conflicts, WaitTrials, arrivals_of
+from grader.simulator.wait_trials import WaitTrials
 
 TIMEOUT_SHARE = 4
 LEAST_STEPS = 1_000_000
@@ -257,7 +258,6 @@ class _Simulation:
         machine, code, kinds = variant.machine, explainer.code, {*raw.reports["kind"].tolist()}
         if isinstance(variants := self.variants(), Finding) or self.left().seconds <= LEAST_SECONDS:
             return
-        plain = variants[0].machine
         own = replace(limits, steps=most, seconds=self.left().seconds)
         if c.STANDSTILL in kinds and prod(self.launch.grid) > 1:
             explainer.came = arrivals_of(machine, code, self.launch, own)
@@ -267,12 +267,12 @@ class _Simulation:
             explainer.missing = found = orders.missing(raw)
             if not limits.schedule:
                 sides = orders.waits_and_signals(orders.pairs)
-                signals = SignalTrials(plain, code, *sides, run).missing(raw, found)
+                signals = SignalTrials(variants[0].machine, code, *sides, run).missing(raw, found)
                 explainer.missing = {**found, **signals}
+        explainer.cause = "" if limits.schedule else WaitTrials(machine, code, run).cause(raw)
         if not (limits.schedule or kinds.isdisjoint((c.RACE, c.STANDSTILL, *BARRIER_KINDS))):
-            explainer.cause = WaitTrials(machine, code, run).cause(raw)
-            conflicts = Conflicts(machine, self.launch, own)
-            explainer.trials = BarrierTrials(machine, plain, code, raw, run, conflicts)
+            traced = Conflicts(machine, self.launch, own)
+            explainer.trials = BarrierTrials(machine, variants[0].machine, code, raw, run, traced)
 
     def changed_run(self, limits: Limits) -> Callable[[Machine, int], Raw]:
         """What runs a changed machine, in the order of some limits (0) or in another one."""

@@ -1,30 +1,28 @@
-"""Find what is wrong with waits and arrivals, by further runs.
+"""Find what is wrong with waits, arrivals and bounds, by further runs.
 
 A race or an endless wait behind an mbarrier does not show whether a barrier of the block is
 missing or one of these is wrong: a wait whose result is not tested, or an arrival of a thread that
-has left the barrier. A run without that, and without any finding, shows it.
+has left the barrier. An access out of bounds does not show which comparison lets it through. A run
+without that, and without any finding, shows it.
 """
 
 from __future__ import annotations
 
+from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterator
-from dataclasses import replace
-from functools import cached_property, partial
-from math import prod
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from grader import regex
-from grader.launch import WARP_SIZE, Launch
 from grader.simulator.core import bindings as c
-from grader.simulator.core.run import Limits, Machine, Raw
+from grader.simulator.core.run import Machine, Raw
 from grader.simulator.decode.memory import SHARED
-from grader.simulator.diagnose.aborts import Arrivals, arrivals
+from grader.simulator.diagnose.barriers import BARRIER_KINDS
 from grader.simulator.diagnose.copies import GROUP_LEFT, NOT_COMMITTED, WHY_BITS
-from grader.simulator.diagnose.mbarriers import constant_parities, never_awaited
-from grader.simulator.diagnose.races import ACROSS_BLOCKS, IN_FLIGHT, WITHIN_WARP, Report
+from grader.simulator.diagnose.mbarriers import CLEAN, constant_parities, never_awaited
+from grader.simulator.diagnose.races import IN_FLIGHT
 from grader.simulator.edited_code import (
     MOST_STEPS,
     behind,
@@ -45,130 +43,79 @@ if TYPE_CHECKING:
 MOST_TRIALS = 4
 """The waits, and the arrivals, that are tried."""
 
-MOST_TRACED = 1 << 16
-"""The accesses that are recorded to know which blocks came to a place."""
-
 _WAITS = ("mbarrier.try_wait", "mbarrier.test_wait")
 _COPIES, _COMMIT = ("cp.async.ca", "cp.async.cg"), "cp.async.commit_group"
 _DROP, _GROUP = "mbarrier.arrive_drop", "cp.async.wait_group"
-_WHERE = ("at", "bytes", "block", "thread", "phase", "space", "buffer")
 _REGISTER, _NEAR = regex(r"%r\d+"), 6
 """A register of 32 bits, and how many instructions a value precedes the one that passes it by."""
-_WORD, _NOBODY = 4, 1 << 62
+_COMPARISON, _SIGN = regex(r"setp\.[lg][te]\.[su]\d+"), regex(r"(?<![-<>])[<>]=?(?![<>=])")
+_LEAVES = regex(r"\b(?:return|break|continue)\b")
+_STRICT = {"<=": "<", ">=": ">", "<": "<=", ">": ">="}
+"""By a comparison, what lets fewer values through; the last two where the line leaves then."""
+_OPCODES = {"<": "lt", "<=": "le", ">": "gt", ">=": "ge"}
 _HARMLESS = {c.OLD_VALUE, c.EARLY_EXIT}
 
 
-def arrivals_of(
-    machine: Machine, code: KernelCode, launch: Launch, limits: Limits
-) -> dict[int, Arrivals]:
-    """By line with an atomic, which blocks came there, where they did not equally often.
+def _bound_cause(
+    machine: Machine, code: KernelCode, raw: Raw, run: Callable[[Machine, int], Raw]
+) -> str:
+    """The comparison that lets through one value too many; empty where none is known.
+
+    A run with the strict comparison has no finding, and differs from the first in accesses out of
+    bounds alone: a stencil, too, leaves an array by its last value, but in few threads.
 
     Args:
-        machine: the kernel.
-        code: what is read of its code.
-        launch: the launch.
-        limits: what one more run may take.
+        machine: the kernel's debug code.
+        code: what is read of it.
+        raw: the run with these accesses.
+        run: runs a machine in the order of the findings, or in another one.
     """
-    limits = replace(limits, trace=MOST_TRACED, only_strong=True, proof=False)
-    seen = machine.run(launch, limits, count=False).accesses
-    is_atomic = np.array([op.startswith(("atom", "red")) for op in code.image.ops])
-    if seen is None or not seen.size or max(seen["pc"]) >= len(is_atomic):
-        return {}
-    return arrivals(seen[is_atomic[seen["pc"]]], code.line_of, launch.grid)
+    counts = Counter[int]()
+    for r in raw.reports[raw.reports["kind"] == c.INVALID]:
+        counts[int(r["pc"])] += int(r["count"])
+    if not (counts and raw.ended) or raw.steps > MOST_STEPS:
+        return ""
+    blocks = [block for f in machine.image.functions for block in f.blocks]
+    outside = {k: counts[i.pc] for k, b in enumerate(blocks) for i in b.insns if i.pc in counts}
+    last = max((code.line_of[pc] for pc in counts if pc < len(code.line_of)), default=0)
+    most = most_trials(machine.image, MOST_TRIALS)
+    for line, loose, ops in [*_loose(machine, code, last)][:most]:
+        other = with_ops(machine, ops)
+        then = run(other, 0) if other else raw
+        fewer = raw.visit_lanes.astype(np.int64) - then.visit_lanes.astype(np.int64)
+        clean = then.ended and set(map(int, then.reports["kind"])) <= _HARMLESS
+        if clean and any(fewer[k] == count < raw.visit_lanes[k] for k, count in outside.items()):
+            return (
+                f"The comparison in line {line} lets one value too many through. Write "
+                f"`{_STRICT[loose]}` instead of `{loose}` there. {CLEAN}"
+            )
+    return ""
 
 
-class Conflicts:
-    """The accesses of one run, which show between which threads places conflict.
+def _loose(
+    machine: Machine, code: KernelCode, last: int
+) -> Iterator[tuple[int, str, dict[int, str]]]:
+    """The comparisons up to a line, the last ones first, that may let one value too many through.
 
-    Args:
-        machine: the kernel.
-        launch: the launch.
-        limits: what one more run may take.
+    Each with its line, and by program counter its opcodes with the strict comparison. All those of
+    a line are one kind, and as many as in the source.
     """
-
-    def __init__(self, machine: Machine, launch: Launch, limits: Limits) -> None:
-        self.machine, self.launch = machine, launch
-        self.limits = replace(limits, trace=MOST_TRACED, proof=False)
-
-    @cached_property
-    def accesses(self) -> NDArray[np.void]:
-        """The accesses, as many as are recorded."""
-        seen = self.machine.run(self.launch, self.limits, count=False).accesses
-        return np.empty(0, c.ACCESS) if seen is None else seen
-
-    def reach(self, r: Report) -> int:
-        """The flag of a race between the threads farthest from each other that conflict there.
-
-        Threads conflict that access one word with no barrier between, in the two places of a race.
-        Those of two blocks count where a barrier of all blocks may order them.
-
-        Args:
-            r: the report of a race between two threads of a block.
-        """
-        grid = self.launch.cooperative and r.target.space == "global"
-        if grid and (r.has(ACROSS_BLOCKS) or self._meet(r, block=False)):
-            return ACROSS_BLOCKS
-        if not r.has(WITHIN_WARP):
-            return 0
-        warps = prod(self.launch.block) > WARP_SIZE
-        return 0 if warps and self._meet(r, block=True) else WITHIN_WARP
-
-    def exchanged(self, r: Report) -> bool:
-        """Whether a warp reads an element of a race's shared variable that another one wrote.
-
-        Not where lanes of a warp synchronize: then warps may use the variable in parts.
-        """
-        ops = self.machine.image.ops
-        if r.target.space != "shared" or any(op.startswith("bar.warp") for op in ops):
-            return False
-        start, wrote = r.address - r.target.offset, dict[tuple[int, int], int]()
-        own = self.accesses[self.accesses["space"] == SHARED]
-        own = own[np.argsort(own["phase"], kind="stable")]
-        for at, block, thread, pc in own[["at", "block", "thread", "pc"]].tolist():
-            if not start <= at < start + r.target.size:
-                continue
-            element, warp = (block, at // _WORD), thread // WARP_SIZE
-            if not ops[pc].startswith("ld"):
-                wrote[element] = warp
-            elif wrote.get(element, warp) != warp:
-                return True
-        return False
-
-    def _meet(self, r: Report, *, block: bool) -> bool:
-        """Whether warps of one `block`, or several blocks, access one word in both places."""
-        places = [self._words(pc, block=block) for pc in (r.pc, r.pc2)]
-        word, *among, who = (np.concatenate(parts) for parts in zip(*places, strict=True))
-        number = np.unique(word, return_inverse=True)[1]
-        for column in among:  # accesses have one number at last where all of these are equal
-            if column.size and column.min() < column.max():
-                number = np.unique(number << 32 | column, return_inverse=True)[1]
-        count = int(number.max(initial=-1)) + 1
-        in_both = np.ones(count, bool)
-        for own in np.split(number, [len(places[0][-1])]):
-            in_both &= np.bincount(own, minlength=count) > 0
-        least, most = np.full(count, _NOBODY), np.full(count, -1)
-        np.minimum.at(least, number, who)
-        np.maximum.at(most, number, who)
-        return bool((in_both & (least < most)).any())
-
-    def _words(self, pc: int, *, block: bool) -> tuple[NDArray[np.int64], ...]:
-        """The words of each access, what else is equal where two conflict, and who accesses.
-
-        Equal are the place between two barriers, the array, and the `block`, whose warps access.
-        """
-        own = self.accesses[self.accesses["pc"] == pc]
-        rows = {name: own[name].astype(np.int64) for name in _WHERE}
-        first = rows["at"] // _WORD
-        counts = (rows["at"] + rows["bytes"] - 1) // _WORD + 1 - first
-        which = np.repeat(np.arange(len(own)), counts)
-        word = first[which] + np.arange(len(which)) - np.repeat(np.cumsum(counts) - counts, counts)
-        who = rows["thread"] // WARP_SIZE if block else rows["block"]
-        among = rows["phase"], rows["space"], rows["buffer"], rows["block"] * block, who
-        return word, *(column[which] for column in among)
+    found = defaultdict[int, dict[int, str]](dict)
+    for pc, op in enumerate(machine.image.ops):
+        if _COMPARISON.match(op) and 0 < code.line_of[pc] <= last:
+            found[code.line_of[pc]][pc] = op
+    for line, ops in sorted(found.items(), reverse=True):
+        text = code.lines[line - 1]
+        for loose, strict in _STRICT.items():
+            kind, other = (f"setp.{_OPCODES[sign]}." for sign in (loose, strict))
+            changed = {pc: op.replace(kind, other) for pc, op in ops.items() if kind in op}
+            signs = [sign for sign in _SIGN.findall(text) if sign == loose]
+            if changed and len(changed) == len(signs) and (len(loose) > 1 or _LEAVES.search(text)):
+                yield line, loose, changed
 
 
 class WaitTrials:
-    """Runs of one kernel's debug code with other waits, arrivals and commits.
+    """Runs of one kernel's debug code with other waits, arrivals, commits and comparisons.
 
     Args:
         machine: the kernel.
@@ -187,6 +134,11 @@ class WaitTrials:
         Args:
             raw: the run.
         """
+        kinds = set(map(int, raw.reports["kind"]))
+        if known := _bound_cause(self.machine, self.code, raw, self.run):
+            return known
+        if kinds.isdisjoint((c.RACE, c.STANDSTILL, *BARRIER_KINDS)):
+            return ""
         if any(map(self._is_below_zero, raw.reports)):
             return (
                 "A latch is counted below 0. Initialize it with the number of all arrivals "
@@ -194,8 +146,6 @@ class WaitTrials:
             )
         ops = self.machine.image.ops
         if not any(op.startswith((*_WAITS, _GROUP)) for op in ops):
-            return ""
-        if set(map(int, raw.reports["kind"])) <= _HARMLESS:
             return ""
         trials = self._trials(raw) if raw.steps <= MOST_STEPS else iter(())
         clean = (text for machine, text in trials if self._is_clean(machine()))

@@ -2269,3 +2269,68 @@ extern "C" __global__ void drawn_behind_barriers(int *head, int *out) {
         own = base;
     }
 }
+
+// A comparison that lets one value too many through is named where the strict one leaves out nothing else.
+// kernel guard_one_too_far grid 2 block 32
+// in x float32 = np.arange(40)
+// out y float32 = 2 * x
+// value n int32 = 40
+// hints The comparison in line a< lets one value too many through. Write `>=` instead of `>` there. A run with that has
+extern "C" __global__ void guard_one_too_far(const float *x, float *y, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i > n) return;  // <a
+    y[i] = 2 * x[i];  // <- invalid-access
+}
+
+// kernel loop_one_too_far grid 1 block 32
+// in weights float32 = np.arange(8)
+// out y float32 = [28 * i for i in range(32)]
+// hints The comparison in line a< lets one value too many through. Write `<` instead of `<=` there. A run with that has
+extern "C" __global__ void loop_one_too_far(const float *weights, float *y) {
+    __shared__ float kept[8];
+    if (threadIdx.x < 8) kept[threadIdx.x] = weights[threadIdx.x];
+    __syncthreads();
+    float sum = 0;
+    for (int k = 0; k <= 8; ++k)  // <a
+        sum += kept[k] * threadIdx.x;  // <- invalid-access
+    y[threadIdx.x] = sum;
+}
+
+// The last tap of this stencil leaves the array in one thread only: its guard is missing.
+// kernel tap_without_guard grid 2 block 32
+// in x float32 = np.arange(64)
+// out y float32 = [sum(x[max(i - 1, 0):i + 2]) for i in range(64)]
+// hints Compare the index with the size before this line.
+extern "C" __global__ void tap_without_guard(const float *x, float *y) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    float sum = 0;
+    for (int k = -1; k <= 1; ++k)
+        if (i + k >= 0)
+            sum += x[i + k];  // <- invalid-access
+    y[i] = sum;
+}
+
+// Without the comparison's last value, nothing would be left of this store.
+// kernel only_store_outside grid 1 block 32
+// in x float32 = np.arange(32)
+// out y float32 = np.arange(32)
+// hints Compare the index with the size before this line.
+extern "C" __global__ void only_store_outside(const float *x, float *y) {
+    __shared__ float tile[32];
+    int t = threadIdx.x;
+    tile[t] = x[t];
+    if (t <= 0)
+        tile[t + 32] = 0;  // <- invalid-access
+    __syncwarp();
+    y[t] = tile[t];
+}
+
+// kernel loop_that_fits grid 1 block 32
+// in x float32 = np.arange(33)
+// out y float32 = [i * (i + 1) / 2 for i in range(1, 33)]
+extern "C" __global__ void loop_that_fits(const float *x, float *y) {
+    int t = threadIdx.x;
+    float sum = 0;
+    for (int k = 0; k <= t + 1; ++k) sum += x[k];
+    y[t] = sum;
+}

@@ -157,7 +157,7 @@ extern "C" __global__ void both_ways(float *y) {
 // kernel one_too_many grid 1 block 32
 // inout y int32 = np.zeros(32) -> _
 // value n int32 = 6
-// hints Compare the index with the size
+// hints Write `<` instead of `<=` there. A run with that has no finding.
 extern "C" __global__ void one_too_many(int *y, int n) {
   int h[6], sum = 0;
   for (int k = 0; k < 6; k++) h[k] = k + threadIdx.x;

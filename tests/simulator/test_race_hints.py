@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from grader.checks.findings import MISSING_BARRIER
 from grader.simulator.core.bindings import ACCESS
-from grader.simulator.wait_trials import Conflicts
+from grader.simulator.records import Conflicts
 from tests.simulator.test_watch import KERNELS, WATCH, trace
 
 NEXT_ITERATION = (

@@ -18,6 +18,9 @@ from grader.simulator.diagnose.races import ACROSS_BLOCKS, SAME_VALUE, STORE, Re
 if TYPE_CHECKING:
     from grader.compile.syntax import Node, Tree
 
+CLEAN = "A run with that has no finding."
+"""The end of a fix that a run has tried, and that is one of all findings."""
+
 _BAD_COUNT, _SET_AGAIN, _AFTER_INVALIDATION, _NEVER_SET, _PLAIN_ACCESS = range(1, 6)
 _MORE_ARRIVE, _ARRIVE_TWICE = 6, 7
 """What is wrong with the use of an mbarrier: the low bits of `extra` of its report."""
@@ -160,7 +163,8 @@ def with_first_hints(findings: Sequence[Finding], cause: str = "") -> list[Findi
         cause: the fix of all that follows from a wrong use of an mbarrier; empty where none is.
     """
     if cause:
-        kinds = ("race", "timeout", "uninitialized-read", "barrier-divergence")
+        kinds = {"race", "timeout", "uninitialized-read", "barrier-divergence"}
+        kinds |= {"invalid-access"} if cause.endswith(CLEAN) else set()
         wrong = [f.kind in kinds and f.severity == "error" for f in findings]
         return [
             replace(f, hint=cause) if own else f for f, own in zip(findings, wrong, strict=True)
