@@ -48,7 +48,7 @@ static inline bool own_offsets(const Warp *w, const Insn *i, u64 size, u32 bytes
   u64 add = (u64)i->imm - LOCAL_BASE - LOCAL_START, fill = p[first] - owner_of(w, first), any = 0;
   u32 most = 0;
   EACH_LANE {
-    u64 x = ((w->lane[l] ? p[l] - owner_of(w, (u32)l) : fill) & ~VARIABLE_BITS) + add;
+    u64 own = p[l] - owner_of(w, (u32)l), x = ((w->lane[l] ? own : fill) & ~VARIABLE_BITS) + add;
     offset[l] = (u32)x;
     any |= x;
   }
