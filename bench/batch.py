@@ -24,7 +24,7 @@ from bench.table import print_table
 
 LAB = "tiled-matmul"
 ANSWERS = ROOT / "solutions" / LAB
-SAMPLE = 0.1
+SAMPLE = 0.25
 """Seconds between two looks at the memory."""
 
 
