@@ -137,7 +137,7 @@ bool abort_endless(Cta *c) {
 
 /* Looks begin after so many turns of blocks in which nothing changed, where turns are long after fewer; more state
  * than this is not compared. */
-enum { QUIET = 64, LONG_QUIET = 4, MOST_STATE = 1 << 18 };
+enum { QUIET = 64, LONG_QUIET = 4, MOST_STATE = 1 << 18, MOST_IN_VAIN = 7, FIRST_LOOKS = 16 };
 /* Turns of all blocks without a change after which time is stopped: a loop that measures short times without a store
  * in all of them hardly notices. Turns for which it is, unless all repeat themselves; leaps, and the bits of cycles by which each is longer. */
 enum { TIMED_QUIET = 512, STOPPED_TURNS = 24, LEAPS = 3, LEAP_BITS = 17 };
@@ -212,6 +212,14 @@ static void stop_time(Stillness *s) {
 
 static void undo_leaps(Worker *k) { k->stop = k->team->again = true; }
 
+/* Whether it is worth the time to look: after twice as many quiet turns each time when looks ended with a change, as in
+ * a grid whose blocks compute for long. */
+static bool is_quiet(const Worker *k) {
+  const Stillness *s = &k->still;
+  if (!k->launch->schedule && !k->launch->may_wait) return s->quiet > LONG_QUIET;
+  return s->quiet > (s->stopped ? QUIET : QUIET << s->in_vain);
+}
+
 /* Counts turns in which nothing changed but time, and stops time after some of them, if a clock was read; it goes
  * on where that shows nothing, and is stopped again after twice as many. */
 static void count_quiet(Worker *k) {
@@ -220,8 +228,9 @@ static void count_quiet(Worker *k) {
   bool timed = k->launch->leaps && s->reads != s->reads_before;
   if (s->change != k->changes) {
     if (s->leaps) undo_leaps(k);
+    u32 in_vain = s->in_vain + (is_quiet(k) && s->in_vain < MOST_IN_VAIN);
     *s = (Stillness){.change = k->changes, .next = TIMED_QUIET, .reads = s->reads, .reads_before = s->reads,
-                     .stops = s->stops, .leapt = s->leapt, .leaps = s->leaps};
+                     .stops = s->stops, .leapt = s->leapt, .leaps = s->leaps, .in_vain = in_vain};
     return;
   }
   if (s->quiet < UINT32_MAX / 2) s->quiet++;
@@ -249,10 +258,10 @@ bool leap(Worker *k) {
 
 static u64 stamp_of_block(const Cta *c) { return stamp(c->worker) + c->changes + c->passes; }
 
-/* Counts a look; whether twice as many were since the last kept state. */
-static bool is_next(Repetition *r) {
+/* Counts a look; whether twice as many were since the last kept state. What blocks compute in short turns ends soon. */
+static bool is_next(const Launch *n, Repetition *r) {
   r->looks++;
-  return !(r->looks & (r->looks - 1));
+  return r->looks >= (n->may_wait ? FIRST_LOOKS : 1) && !(r->looks & (r->looks - 1));
 }
 
 static void look_at_warp(Warp *w) {
@@ -262,7 +271,7 @@ static void look_at_warp(Warp *w) {
   if ((!first && r->repeats) || !extent_of(w, &now)) return;
   if (first) *r = (Repetition){.change = stamp_of_block(w->cta), .state = r->state, .room = r->room};
   r->repeats = r->kept && !(running_lanes(w) & ~r->ran) && each_part(w, &now, is_kept, r->state);
-  if (!r->repeats && is_next(r)) keep_state(w, &now);
+  if (!r->repeats && is_next(w->launch, r)) keep_state(w, &now);
 }
 
 static bool is_block_kept(Cta *c) {
@@ -307,7 +316,7 @@ static void look_at_block(Cta *c) {
   if (all->change != change) *all = (Repetition){.change = change, .state = all->state, .room = all->room};
   if (all->repeats) return;
   all->repeats = is_block_kept(c);
-  if (!all->repeats && (!all->kept || is_next(all))) keep_block(c);
+  if (!all->repeats && (!all->kept || is_next(c->worker->launch, all))) keep_block(c);
 }
 
 /* At the end of a block's turn; `last`: no block can start, which would be a change. The state that others are
@@ -317,7 +326,7 @@ void watch_repetition(Cta *c, bool last) {
   count_quiet(k);
   const Stillness *s = &k->still;
   bool still = s->stopped || s->reads == s->reads_before;
-  if (!last || !still || s->quiet <= (k->launch->schedule || k->launch->may_wait ? QUIET : LONG_QUIET)) return;
+  if (!last || !still || !is_quiet(k)) return;
   u64 moved = c->changes + c->passes;
   if (c->looked != moved) look_at_block(c);
   else c->all.kept = false;

@@ -131,6 +131,7 @@ typedef struct {
   u64 reads, reads_before;      /* of clocks while time passes; those before nothing changed any more */
   u64 stops, leapt;             /* how often time was stopped; the cycles of its leaps */
   u32 leaps;
+  u32 in_vain;                  /* how often blocks were looked at until something changed */
   bool stopped;
 } Stillness;
 
