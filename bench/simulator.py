@@ -2,7 +2,8 @@
 
 One kernel, the tiled matrix product of solutions/tiled-matmul: ours with all checks and
 counters, debug and optimized variants; Oclgrind's OpenCL port with races and uninitialized reads;
-and the same source built by g++ -O2 with a fiber for each thread, without checks. Seconds are CPU
+and the same source built by g++ -O2 with a fiber for each thread, without checks; and ours of the
+histogram of 2^20 bytes in solutions/histogram, in 64 blocks. Seconds are CPU
 time for one thread and wall clock for two (on a busy machine use their CPU time instead); the best
 of several runs. Compilation is excluded, and so is Oclgrind's start (its run of the smallest
 product).
@@ -26,7 +27,7 @@ from bench.matmul import ROOT, TILE, launch
 from grader.compile.program import Program
 from grader.compile.source import compile_source
 from grader.faults import Fault
-from grader.launch import Array
+from grader.launch import Array, Launch, Scalar
 from grader.simulator.core.bindings import core
 from grader.simulator.core.run import Limits, Machine
 from grader.simulator.decode.module import decode
@@ -37,13 +38,14 @@ Clock = Callable[[], float]
 
 HERE = Path(__file__).parent
 SOURCE = ROOT / "solutions/tiled-matmul/tiled-matmul.cu"
+HISTOGRAM = ROOT / "solutions/histogram/histogram.cu"
 TIMES = 7
 GOALS = {1: 0.40, 2: 0.22}
 CLOCKS: dict[int, tuple[str, Clock]] = {
     1: ("CPU", time.thread_time),
     2: ("wall", time.perf_counter),
 }
-MOST_OF_FIBERS, LEAST_OF_OCLGRIND = 1.5, 200
+MOST_OF_FIBERS, LEAST_OF_OCLGRIND, MOST_OF_HISTOGRAM = 1.5, 200, 0.25
 
 
 def best(work: Callable[[], object], clock: Clock = time.thread_time) -> float:
@@ -76,6 +78,27 @@ def together(program: Program, n: int, threads: int, clock: Clock = time.thread_
     if trace.verdict != "clean" or not np.allclose(trace.outputs[2], right, atol=1e-3):
         sys.exit("bench.simulator: the product is wrong, or not clean")
     return best(lambda: simulate(program, [asked], threads=threads, limit=120), clock)
+
+
+def histogram() -> float:
+    """Both variants of a histogram of 2^20 bytes, from PTX text to findings and counters."""
+    program = compile_source(HISTOGRAM.read_bytes(), HISTOGRAM.name)
+    data = np.random.default_rng(0).integers(0, 256, 1 << 20).astype(np.uint8)
+    asked = Launch(
+        "histogram",
+        (64, 1, 1),
+        (256, 1, 1),
+        (
+            Array("data", data.shape, "uint8", data),
+            Array("bins", (256,), "uint32", np.zeros(256, np.uint32), read_back=True),
+            Scalar("n", data.size, "int32"),
+        ),
+    )
+    (trace,) = simulate(program, [asked], threads=1, limit=120)
+    counts = np.bincount(data, minlength=256)
+    if trace.verdict != "clean" or not np.array_equal(trace.outputs[1], counts):
+        sys.exit("bench.simulator: the histogram is wrong, or not clean")
+    return best(lambda: simulate(program, [asked], threads=1, limit=120))
 
 
 def fibers(n: int) -> float | None:
@@ -168,6 +191,9 @@ def main(large: bool = False) -> None:
     """Print the table."""
     program = compile_source(SOURCE.read_bytes(), SOURCE.name)
     both = ours(program)
+    counted = histogram()
+    goal = verdict(counted, MOST_OF_HISTOGRAM, f"<= {MOST_OF_HISTOGRAM:.2f} s")
+    row("ours, histogram of 2^20 bytes, 1 thread, CPU", counted, goal)
     floor = fibers(256)
     if floor is None:
         print("bare C++: no g++ here, nothing to compare with")
