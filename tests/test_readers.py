@@ -41,7 +41,15 @@ from grader.reports.problems import gcc_lines, github_lines, problems
 from grader.reports.revisions import Revision, compare_revisions
 from grader.reports.text import grade_report, render
 from grader.simulator import exchange
-from grader.simulator.diagnose import aborts, copies, local_places, locks, race_messages, subscripts
+from grader.simulator.diagnose import (
+    aborts,
+    barrier_hints,
+    copies,
+    local_places,
+    locks,
+    race_messages,
+    subscripts,
+)
 from grader.simulator.ptx.model import PtxError, function_name, plain_name
 from grader.simulator.ptx.parser import parse
 from grader.submissions.containers import (
@@ -161,6 +169,7 @@ MESSAGE_READERS: dict[str, Reader] = {
         locks.publishes(line) for line in t.split("\n")
     ],
     "simulator/diagnose/aborts.py:only_looks": lambda t: aborts.only_looks("atom", t),
+    "simulator/diagnose/barrier_hints.py:wider_scope": barrier_hints.wider_scope,
     "simulator/diagnose/subscripts.py:elements_in": lambda t: subscripts.elements_in(t, "a"),
     "simulator/diagnose/subscripts.py:pointees_in": lambda t: subscripts.pointees_in(t, "a"),
     "simulator/diagnose/race_messages.py:_LIBRARY": race_messages._LIBRARY.search,

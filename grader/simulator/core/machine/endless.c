@@ -217,7 +217,7 @@ static void undo_leaps(Worker *k) { k->stop = k->team->again = true; }
 static bool is_quiet(const Worker *k) {
   const Stillness *s = &k->still;
   if (!k->launch->schedule && !k->launch->may_wait) return s->quiet > LONG_QUIET;
-  return s->quiet > (s->stopped ? QUIET : QUIET << s->in_vain);
+  return s->quiet > (u32)QUIET << (s->stopped ? 0 : s->in_vain);
 }
 
 /* Counts turns in which nothing changed but time, and stops time after some of them, if a clock was read; it goes
