@@ -15,6 +15,7 @@ from grader.checks.causes import Explanation, with_tried_hints
 from grader.compile.program import Parameter, Program
 from grader.launch import Array, Dim3, Finding, Launch, Scalar
 from grader.simulator.diagnose.kernel_code import signed_parameter_hint, tile_size_hint
+from grader.simulator.diagnose.races import extent_of
 from grader.simulator.simulate import simulate
 from tests.simulator.test_watch import WATCH, trace
 from tests.trusted import compile_here
@@ -251,3 +252,8 @@ def test_lanes_outside_their_mask_are_counted(name: str) -> None:
 def test_arrivals_are_no_threads() -> None:
     found = trace(WATCH / "barrier" / "named_arrivals_again.cu").findings
     assert any("128 arrivals at a barrier that counts 64" in f.message for f in found)
+
+
+def test_extents_have_the_number_of_their_nouns() -> None:
+    assert extent_of((1,), 1) == "1 element of 1 byte"
+    assert extent_of((18, 10), 4) == "18 x 10 elements of 4 bytes"

@@ -80,6 +80,7 @@ from grader.simulator.diagnose.races import (
     Report,
     Target,
     allocation,
+    extent_of,
     hazard_in_time,
     index_of,
 )
@@ -288,7 +289,7 @@ class Explainer:
         if shape is None:
             element = member or name
             return Target("shared", name, element, f"{placed.bytes} bytes", at, placed.bytes)
-        size = f"{' x '.join(map(str, shape.dims))} elements of {shape.element} bytes"
+        size = extent_of(shape.dims, shape.element)
         size += ", all that this launch provides" if dynamic else ""
         size_hint = "" if dynamic else tile_size_hint(name, shape.dims, self.launch.block)
         element = member or name + shape.index(at)

@@ -31,6 +31,7 @@ from grader.simulator.diagnose.races import (
     ProgramOrder,
     Report,
     Target,
+    extent_of,
 )
 from grader.simulator.diagnose.subscripts import indexed_variable, with_known_subscripts
 from grader.simulator.diagnose.variables import (
@@ -250,8 +251,7 @@ class KernelCode:
         if v is None or not v.extent:
             return "", extent
         shape = _shape(v)
-        words = f"{' x '.join(map(str, shape.dims))} elements of {shape.element} bytes"
-        return v.name + shape.index(at), words
+        return v.name + shape.index(at), extent_of(shape.dims, shape.element)
 
     def shared_shape(self, symbol: str, size: int) -> Shape | None:
         """The shape of a shared array, None of a scalar; the source's where no type is known.
@@ -277,7 +277,7 @@ class KernelCode:
         dims = tuple(map(int, re.findall(r"\d+", v.extent))) or (1,)
         shape = Shape(dims, max(v.bytes // prod(dims), 1))
         element = v.name + (shape.index(offset - start) if v.extent else "")
-        extent = f"{' x '.join(map(str, shape.dims))} elements of {shape.element} bytes"
+        extent = extent_of(shape.dims, shape.element)
         extent = extent if v.extent else f"{v.bytes} byte{'s' * (v.bytes > 1)}"
         return Target("local", v.name, element, extent, offset - start, v.bytes)
 
@@ -286,7 +286,7 @@ class KernelCode:
         array = list(self.image.functions[function].numbered.arrays)[number]
         names, size = re.findall(r"[A-Za-z_]\w*", array.path), array.elements * array.stride
         root, last = names[0], f"`{names[-1]}`" if len(names) > 1 else "a row"
-        extent = f"{array.elements} elements of {array.stride} bytes"
+        extent = extent_of((array.elements,), array.stride)
         hint = f"That is another part of `{root}`. Compare the index with the size of {last}."
         element = f"{array.path}[{offset // array.stride}]"
         return Target(array.space, array.path, element, extent, offset, size, hint)

@@ -8,7 +8,7 @@ calls: into the callee, and from its returns to every caller.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import Literal
@@ -81,6 +81,12 @@ class Target:
     size: int
     size_hint: str = ""
     dynamic: bool = False
+
+
+def extent_of(dims: Sequence[int], size: int) -> str:
+    """What an array consists of, such as `18 x 10 elements of 4 bytes`."""
+    elements = "element" if tuple(dims) == (1,) else "elements"
+    return f"{' x '.join(map(str, dims))} {elements} of {size} byte{'s' * (size > 1)}"
 
 
 def allocation(offset: int, size: int) -> Target:
