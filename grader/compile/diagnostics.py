@@ -48,6 +48,7 @@ _OF_THE_MACHINE = regex(
     r"|(?:could not|cannot|can't|unable to|failed to) (?:open|create|write|read|load)",
     re.IGNORECASE,
 )
+IS_HOST_DATA = "a global variable without __device__, __constant__ or __shared__ is host data"
 _ABORTED = "Ptx assembly aborted due to errors"
 _LOCATION = regex(r"^[ \t]*\.loc[ \t]+(\d+)[ \t]+(\d{1,9})\b", re.MULTILINE)
 _OPTION = regex(r"^nvrtc: error: (?P<message>.*)$")
@@ -341,7 +342,7 @@ def _explained(message: str, character: str) -> tuple[str, str]:
         )
     if HOST_DATA in message:
         return (
-            "a global variable without __device__, __constant__ or __shared__ is host data",
+            IS_HOST_DATA,
             "declare its memory space, or make it a constant with #define or constexpr",
         )
     if missing := _MISSING_HEADER.search(message):

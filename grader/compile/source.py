@@ -23,9 +23,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
-from grader import dataclass
+from grader import dataclass, regex
 from grader.compile.cache import cache_key, files_below, load, store, user_folder
 from grader.compile.diagnostics import (
+    IS_HOST_DATA,
     findings,
     machine_failure,
     missing_header,
@@ -62,6 +63,8 @@ ARCHITECTURE = "sm_90"
 
 _STEP = "grader.compile.nvrtc:compile_variants"
 
+_HOST_VARIABLE = regex(r'host variable "(?:\w+::)*(\w+)"')
+_WORD = regex(r"[A-Za-z_]\w*")
 _INCLUDE = Path(__file__).parent / "include"
 _TOOLKIT = ("cooperative_groups", "cuda_fp16.h", "cuda_bf16.h", "mma.h", "cuda/", "cuda_pipeline",
             "cub/", "thrust/complex.h", "thrust/detail/")  # fmt: skip
@@ -340,13 +343,28 @@ def _failure(
         return MachineFault(f"the compiler could not read {missing}", fix=CHECK_RESOURCES)
     if failure := machine_failure(raw.log):
         return MachineFault(f"the compiler failed: {failure}", fix=CHECK_RESOURCES)
-    errors = findings(raw.log, name, text, raw.last["ptx"])
+    errors = _without_unused_host_data(findings(raw.log, name, text, raw.last["ptx"]))
     if not any(f.severity == "error" for f in errors):
         rejected = raw.last["code"] == COMPILATION
         errors = rejected and exceeded_memory(raw.log, raw.debug["ptx"], debug_kernels, text, name)
     if not errors:
         return MachineFault(f"NVRTC failed with code {raw.last['code']} and reported no error")
     return _compile_fault(errors)
+
+
+def _without_unused_host_data(found: tuple[Finding, ...]) -> tuple[Finding, ...]:
+    """Leave out the errors about host variables that no device code uses, where there are others.
+
+    Without the others, the source would compile. A warning names each variable that is used.
+    """
+    if all(f.severity != "error" or f.message == IS_HOST_DATA for f in found):
+        return found
+    used = {name for f in found for name in _HOST_VARIABLE.findall(f.message)}
+    return tuple(
+        f for f in found
+        if f.message != IS_HOST_DATA or not f.column
+        or not used.isdisjoint(_WORD.findall(f.text, f.column - 1)[:1])
+    )  # fmt: skip
 
 
 def _compile_fault(errors: tuple[Finding, ...]) -> StudentFault:
