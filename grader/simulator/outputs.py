@@ -66,7 +66,9 @@ _CARRIES = frozenset((
     "dp4a", "dp2a", "selp", "shfl", "mma", "wmma", "ldmatrix", "stmatrix", "movmatrix",
 ))  # fmt: skip
 """Instructions whose results change with their operands, and decide nothing."""
-_READS = ("ld.", "atom.", "ldmatrix.", "wmma.")
+_UPDATES = frozenset(("add", "min", "max", "and", "or", "xor"))
+"""Operations of atomics that are such instructions, too, between a load and a store."""
+_READS = ("ld.", "atom.", "red.", "ldmatrix.", "wmma.")
 _SPACES = ("shared", "local", "global", "const", "param")
 
 UNSET_STEPS, UNSET_SHARE = 1 << 14, 4
@@ -217,15 +219,17 @@ def _is_handed_on(image: Image, reads: Set[int]) -> bool:
             names = re.findall(r"[$%\w]+", address) if owner == 0 else []
             known = frozenset[str]().union(*(bases.get(x, ()) for x in names))
             place = space or "global" * bool(known), known
-            loaded = head == "ld" and any(_may_be_same(place, x) for x in stored)
+            is_atomic = head in ("atom", "red")
+            updates = is_atomic and not _UPDATES.isdisjoint(op.split("."))
+            loaded = (head == "ld" or is_atomic) and any(_may_be_same(place, x) for x in stored)
             own = {name for name in sources(i) if (owner, name) in carrying}
             if pc not in reads and not own and not (loaded and space not in ("const", "param")):
                 continue
-            if head not in _CARRIES or (head == "st" and space == "param"):
+            if (head not in _CARRIES and not updates) or (head == "st" and space == "param"):
                 return True
             if any(re.search(rf"{re.escape(name)}\b", address) for name in own):
                 return True
-            stored |= {place} if head in ("st", "stmatrix") else set()
+            stored |= {place} if updates or head in ("st", "stmatrix") else set()
             carrying |= {(owner, name) for name in targets(i)}
     return False
 

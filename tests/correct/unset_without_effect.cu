@@ -434,3 +434,42 @@ extern "C" __global__ void chosen_by_unset(const float *v, float *y) {
   float p = w[x] * 2.0f;  // <- uninitialized-read
   y[x] = p == 77.0f ? 2.0f : 1.0f;
 }
+
+// Numbers out of range count in a bin that no thread sets or reads.
+// kernel bin_of_the_rest grid 1 block 64
+// finds uninitialized-read warning `rest`, which no thread has written; no output depends on its value
+// in x int32 = np.arange(64) % 5
+// inout y int32 = np.zeros(4) -> np.full(4, 13)
+extern "C" __global__ void bin_of_the_rest(const int *x, int *y) {
+  __shared__ int bins[4], rest;
+  int t = threadIdx.x;
+  if (t < 4) bins[t] = 0;
+  __syncthreads();
+  atomicAdd(x[t] < 4 ? &bins[x[t]] : &rest, 1);  // <- uninitialized-read
+  __syncthreads();
+  if (t < 4) y[t] = bins[t];
+}
+
+// Wrong: a test reads the bin.
+// kernel bin_that_decides grid 1 block 64
+// finds uninitialized-read error `bins[4]`, which no thread has written
+// in x int32 = np.arange(64) % 5
+// inout y int32 = np.zeros(4) -> _
+extern "C" __global__ void bin_that_decides(const int *x, int *y) {
+  __shared__ int bins[5];
+  int t = threadIdx.x;
+  if (t < 4) bins[t] = 0;
+  __syncthreads();
+  atomicAdd(&bins[x[t]], 1);  // <- uninitialized-read
+  __syncthreads();
+  if (t < 4) y[t] = bins[4] == 12 ? -1 : bins[t];
+}
+
+// Wrong: the number that an atomic draws decides, and the start is what was there.
+// kernel number_that_decides grid 1 block 64
+// finds uninitialized-read error `drawn`, which no thread has written
+// inout y int32 = np.zeros(64) -> _
+extern "C" __global__ void number_that_decides(int *y) {
+  __shared__ int drawn;
+  if (atomicAdd(&drawn, 1) == 63) y[threadIdx.x] = 1;  // <- uninitialized-read
+}
