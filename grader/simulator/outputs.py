@@ -63,7 +63,8 @@ may hold one. Integers times 0 have no effect.
 _CARRIES = frozenset((
     "mov", "ld", "st", "cvt", "add", "sub", "mul", "mul24", "mad", "mad24", "fma", "neg", "abs",
     "min", "max", "div", "rcp", "sqrt", "rsqrt", "sin", "cos", "ex2", "lg2", "tanh", "copysign",
-    "dp4a", "dp2a", "selp", "shfl", "mma", "wmma", "ldmatrix", "stmatrix", "movmatrix",
+    "dp4a", "dp2a", "prmt", "shf", "selp", "shfl", "mma", "wmma", "ldmatrix", "stmatrix",
+    "movmatrix",
 ))  # fmt: skip
 """Instructions whose results change with their operands, and decide nothing."""
 _UPDATES = frozenset(("add", "min", "max", "and", "or", "xor"))

@@ -153,3 +153,31 @@ extern "C" __global__ void set_bits(int *y) {
   __syncthreads();
   y[t] = bits[t % 3 / 2] >> t & 1 ? t % 3 : 0;
 }
+
+// The last word has two bytes that no thread sets, and that the shift drops.
+// kernel bytes_shifted_out grid 1 block 32
+// finds uninitialized-read warning which no thread has written; no output depends on its value
+// in x uint16 = np.arange(65)
+// inout y uint32 = np.zeros(32) -> x[1::2] | x[2::2].astype(np.uint32) << 16
+extern "C" __global__ void bytes_shifted_out(const unsigned short *x, unsigned *y) {
+  __shared__ unsigned w[33];
+  unsigned short *s = reinterpret_cast<unsigned short *>(w);
+  int t = threadIdx.x;
+  for (int k = t; k < 65; k += 32) s[k] = x[k];
+  __syncwarp();
+  y[t] = __funnelshift_r(w[t], w[t + 1], 16);  // <- uninitialized-read
+}
+
+// Wrong: it drops one bit less.
+// kernel bit_shifted_in grid 1 block 32
+// finds uninitialized-read error which no thread has written
+// in x uint16 = np.arange(65)
+// inout y uint32 = np.zeros(32) -> _
+extern "C" __global__ void bit_shifted_in(const unsigned short *x, unsigned *y) {
+  __shared__ unsigned w[33];
+  unsigned short *s = reinterpret_cast<unsigned short *>(w);
+  int t = threadIdx.x;
+  for (int k = t; k < 65; k += 32) s[k] = x[k];
+  __syncwarp();
+  y[t] = __funnelshift_r(w[t], w[t + 1], 17);  // <- uninitialized-read
+}
