@@ -278,3 +278,37 @@ extern "C" __global__ void halo_corner(const float *x, float *y) {
 // kernel unrelated grid 1 block 32
 // inout y int32 = np.zeros(64) -> _
 extern "C" __global__ void unrelated(Unrelated *y) { y[threadIdx.x] = Unrelated{1, 2}; }
+
+// Reads that race, of elements that other threads write later, and of some that none writes.
+
+// kernel neighbors_behind_a_race grid 4 block 32
+// out means float32 = np.zeros(128)
+// out rises float32 = np.zeros(128)
+// finds race error hazard on global `means[
+// finds uninitialized-read error read of global `means[127]`, which no thread has written
+extern "C" __global__ void neighbors_behind_a_race(float *means, float *rises) {
+  int i = blockIdx.x * 32 + threadIdx.x;
+  if (i < 127) means[i] = .5f * i;  // <- race
+  rises[i] = means[i < 127 ? i + 1 : i] - .5f * i;  // <- uninitialized-read
+}
+
+// kernel neighbors_behind_a_race_counted grid 2 block 64
+// inout count int32 = [0] -> _
+// out ranks int32 = np.zeros(128)
+// out next int32 = np.zeros(128)
+// finds race error hazard on global `ranks[
+// finds uninitialized-read error which no thread has written
+extern "C" __global__ void neighbors_behind_a_race_counted(int *count, int *ranks, int *next) {
+  int i = blockIdx.x * 64 + threadIdx.x;
+  if (i % 3) ranks[i] = atomicAdd(count, i);  // <- race
+  next[i] = ranks[(i + 64) % 128] + ranks[i ^ 1];  // <- uninitialized-read
+}
+
+// kernel neighbors_all_written_later grid 4 block 32
+// out means float32 = np.zeros(128)
+// out rises float32 = np.zeros(128)
+extern "C" __global__ void neighbors_all_written_later(float *means, float *rises) {
+  int i = blockIdx.x * 32 + threadIdx.x;
+  means[i] = .5f * i;  // <- race
+  rises[i] = means[127 - i] - .5f * i;  // <- race
+}

@@ -35,6 +35,7 @@ from grader.simulator.diagnose.races import (
     ATOMIC,
     IN_LIBRARY,
     MISALIGNED,
+    NEVER_WRITTEN,
     OTHER_ATOMIC,
     OTHER_STORE,
     SAME_VALUE,
@@ -282,6 +283,8 @@ def explained(values: Confirmation, reports: list[Report], r: Report) -> Report 
     A lost update explains that its read does not wait, a race an uninitialized read. The core
     retracts the reads of what another thread writes in the same phase. They remain where each
     such write stores what was read: no order of them gives the first value.
+    In global memory, a read remains where no thread of the launch, which ran to its end, writes
+    what it reads.
     """
     if r.kind in (c.LANE_MISSING, c.EARLY_EXIT):  # so a lane outside its own mask seems to others
         masks = {o.line for o in reports if o.kind == c.WARP_MASK}
@@ -304,7 +307,9 @@ def explained(values: Confirmation, reports: list[Report], r: Report) -> Report 
     writers = {write for read, write in pairs if read == r.pc}
     if writers and all(values.reaches(r.pc, write) for write in writers):
         return replace(r, count=r.count + r.extra)
-    return None if r.count == 0 or (races and r.target.space != "shared") else r
+    ended = all(o.kind in (*_UNSET, c.RACE) for o in reports)
+    certain = not races or r.target.space == "shared" or (ended and r.has(NEVER_WRITTEN))
+    return r if r.count and certain else None
 
 
 def _source_name(symbol: str) -> str:

@@ -49,6 +49,8 @@ RESTORED = PASSED_BY
 """Of a lost update: a compare-and-swap found the value that its thread had read. See pauses.py."""
 COMPUTED = SAME_VALUE
 """Of an undefined value: a library computes with it, and no run gives it another value."""
+NEVER_WRITTEN = OTHER_STORE
+"""Of an uninitialized read in global memory: no thread of the launch writes what it reads."""
 NO_EFFECT = PASSED_BY
 """Of an uninitialized read: no output depends on its value. See outputs.py."""
 ODD_SIZE, FAILED_SWAP, FOREIGN_SHARED, INNER_ARRAY = 1 << 23, 1 << 26, 1 << 27, 1 << 28

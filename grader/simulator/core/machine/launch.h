@@ -190,6 +190,7 @@ enum { SAME_VALUE = 1, SAME_INSTRUCTION = 2, WITHIN_WARP = 4, ACROSS_BLOCKS = 8,
        KNOWN_OUTSIDE = 1 << 25, /* of an access in a line with a subscript that the compiler knows to be outside */
        NOT_GLOBAL = 1 << 30, /* the address of a shared or local variable, by an instruction for global memory; an atomic of the latter */
        INNER_ARRAY = 1 << 28, /* an access that leaves a member or a row of a variable, perhaps on purpose */
+       NEVER_WRITTEN = 128, /* of an uninitialized read in global memory: no thread of the launch writes it */
        COMPUTED = 1, /* of an undefined value that a library computes with: no run gives it another value */
        ODD_SIZE = 8388608, IN_LIBRARY = 16777216 }; /* of an asynchronous copy; 1 << 22 is diagnose/races.py's PASSED_BY */
 

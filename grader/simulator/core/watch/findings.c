@@ -5,11 +5,17 @@
 #include "machine/proof.h"
 #include "watch/findings.h"
 
+/* A read of global memory that nothing had written by then. */
+typedef struct { u32 pc, buffer, block, thread, size; u64 address; } EarlyRead;
+enum { MOST_EARLY = 1 << 14 };
+
 typedef struct {
   u32 n, lost, last;      /* last: where the latest finding is, once one of it is counted */
   u32 made, at[REPORTS];  /* how many reports were stored so far; the number of each */
   Report r[REPORTS];
   u16 index[4 * REPORTS];
+  EarlyRead *early;       /* the first ones: see name_never_written */
+  u32 nearly, room;
 } Reports;
 
 static Reports *reports_of(const Worker *k) { return k->state[findings_slot]; }
@@ -72,8 +78,20 @@ bool found_again(Worker *k, const Spot *p) {
   return true;
 }
 
+static void log_early(Reports *all, const Report *r) {
+  if (all->nearly == all->room) {
+    u32 room = all->room ? 4 * all->room : 256;
+    EarlyRead *more = room <= MOST_EARLY ? realloc(all->early, room * sizeof *more) : NULL;
+    if (!more) return;
+    all->early = more;
+    all->room = room;
+  }
+  all->early[all->nearly++] = (EarlyRead){r->pc, r->buffer, r->block, r->thread, r->size, r->address};
+}
+
 void report(Worker *k, Report r) {
   Reports *all = reports_of(k);
+  if (r.kind == UNINIT && r.space == GLOBAL) log_early(all, &r);
   if (k->team->proof) disprove(k);
   Report *old = &all->r[all->last];
   u32 number = all->made++;
@@ -119,6 +137,30 @@ static void make(Worker *k) {
  * be more than a race. */
 static bool remains(const Report *r) { return r->count || (r->kind == UNINIT && r->extra); }
 
+static bool is_never_written(const Launch *n, const EarlyRead *e) {
+  const Buffer *b = &n->buffer[e->buffer];
+  u64 shift = n->global_shift, last = e->address + e->size - 1;
+  if (!b->hot || last >= b->size) return false;
+  for (u64 g = e->address >> shift; g <= last >> shift; g++)
+    if (b->hot[g] == HOT_UNINIT) return true;
+  return false;
+}
+/* An early read of what no thread of the launch writes is one in every order. Shows the first such read. */
+static void name_never_written(const Launch *n, const Worker *all, u32 workers, Report *r) {
+  for (u32 x = 0; x < workers; x++) {
+    const Reports *own = reports_of(&all[x]);
+    for (u32 k = 0; k < own->nearly; k++) {
+      const EarlyRead *e = &own->early[k];
+      bool later = (r->flags & NEVER_WRITTEN) && e->block >= r->block;
+      if (e->pc != r->pc || e->buffer != r->buffer || later || !is_never_written(n, e)) continue;
+      r->flags |= NEVER_WRITTEN;
+      r->block = e->block;
+      r->thread = e->thread;
+      r->address = e->address;
+    }
+  }
+}
+
 /* The order in which one worker alone finds them: by block, as one worker ran all of a block. */
 typedef struct { u32 key[4], slot; } Rank; /* block, number, both pcs */
 static int compare(const void *a, const void *b) {
@@ -146,8 +188,15 @@ static void merge(Launch *n, Worker *all, u32 workers) {
   for (u32 j = 0; j < first->n; j++)
     if (remains(&first->r[order[j].slot])) n->reports[n->nreports++] = first->r[order[j].slot];
   n->lost = first->lost;
+  for (u32 j = 0; !n->chosen && j < n->nreports; j++) { /* of chosen blocks, others may write it */
+    Report *r = &n->reports[j];
+    if (r->kind == UNINIT && r->space == GLOBAL) name_never_written(n, all, workers, r);
+  }
 }
 
-static void discard(Worker *k) { free(reports_of(k)); }
+static void discard(Worker *k) {
+  if (reports_of(k)) free(reports_of(k)->early);
+  free(reports_of(k));
+}
 
 const Watcher findings_watcher = {.worker_started = make, .launch_ended = merge, .worker_ended = discard};
