@@ -36,6 +36,8 @@ u32 mixed(u32 a, u32 b, u32 c);
 void abort_cta(Cta *c, u32 kind);
 
 /* launch.c */
+u32 places(const Worker *k); /* how many blocks run in turn at present, at most */
+bool has_unstarted(const Worker *k); /* whether blocks that others may wait for have not started */
 void run_others(Warp *w, const Insn *i);
 void count_pause_changes(Worker *k);
 /* Whether others take turns of one step, because a pause may end after each. */

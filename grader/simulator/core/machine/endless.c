@@ -224,7 +224,6 @@ static bool is_quiet(const Worker *k) {
  * on where that shows nothing, and is stopped again after twice as many. */
 static void count_quiet(Worker *k) {
   Stillness *s = &k->still;
-  u32 resident = k->launch->block_count < k->residents_now ? (u32)k->launch->block_count : k->residents_now;
   bool timed = k->launch->leaps && s->reads != s->reads_before;
   if (s->change != k->changes) {
     if (s->leaps) undo_leaps(k);
@@ -234,7 +233,7 @@ static void count_quiet(Worker *k) {
     return;
   }
   if (s->quiet < UINT32_MAX / 2) s->quiet++;
-  if (s->stopped && ++s->turns > STOPPED_TURNS * resident) {
+  if (s->stopped && ++s->turns > STOPPED_TURNS * places(k)) {
     if (s->leaps) undo_leaps(k);
     s->stopped = false;
     s->next = 2 * s->quiet;

@@ -93,6 +93,13 @@ static u32 most_resident(const Launch *n) {
   return RESIDENT * (most ? most : 1);
 }
 
+u32 places(const Worker *k) {
+  const Residents *s = k->residents;
+  return s->room < k->launch->block_count ? s->room : (u32)k->launch->block_count;
+}
+
+bool has_unstarted(const Worker *k) { return k->launch->may_wait && k->residents->next < k->launch->block_count; }
+
 static bool are_full(const Residents *s) { return s->next - s->done == s->room; }
 
 /* Where all blocks wait: more of those that have not started are resident, if a multiprocessor has room for them. */
@@ -100,7 +107,6 @@ static bool add_residents(Worker *k, Residents *s) {
   u32 most = most_resident(k->launch);
   if (s->next == k->launch->block_count || !are_full(s) || s->room >= most) return false;
   s->room = 2 * s->room < most ? 2 * s->room : most;
-  k->residents_now = s->room;
   return true;
 }
 
@@ -115,7 +121,6 @@ static void look_for_standstill(Worker *k, Residents *s, Cta *c) {
   bool last = s->next == k->launch->block_count, more = !last && !are_full(s);
   watch_repetition(c, !more);
   if (more || !repeats_itself(c) || !all_repeat(s) || leap(k) || add_residents(k, s)) return;
-  k->unstarted = !last;
   abort_cta(c, STANDSTILL);
 }
 
@@ -159,7 +164,6 @@ static void run_in_order(Worker *k) {
   k->deadline = now() + n->time_limit;
   Residents s = {.room = n->may_wait ? RESIDENT : 1};
   k->residents = &s;
-  k->residents_now = s.room;
   for (u32 at = 0; s.done < n->block_count && !k->stop;)
     if (!run_turn(k, &s, at)) at = (at + 1) % s.room;
   k->residents = NULL;

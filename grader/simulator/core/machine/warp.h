@@ -155,8 +155,6 @@ struct Worker {
   bool stop, no_memory;         /* anyone may set them: the launch ends */
   Pointers pointers;            /* to shared memory, in global memory */
   struct Residents *residents;  /* launch.c: the blocks that run in turn, or NULL */
-  u32 residents_now;            /* the most of them at present */
-  bool unstarted;               /* all of these wait, and others have not started */
   const Warp *paused;           /* the warp that pauses: see run_others */
   bool has_paused, pause_ends;  /* whether one has; whether a short pause is over */
   u32 skipped_pauses;           /* how often warps came to where one pauses: see Launch.pause_skips */

@@ -155,7 +155,7 @@ static void report_fault(Warp *w, u32 kind, u32 pc, u32 extra) {
     r.flags |= LANES_WAIT;
     r.pc2 = w->wait[0].pc;
   }
-  if (kind == STANDSTILL && w->worker->unstarted) r.flags |= UNSTARTED;
+  if (kind == STANDSTILL && has_unstarted(w->worker)) r.flags |= UNSTARTED;
   if (ended && r.flags == AWAITED) {
     r.pc2 = w->strong->pc;
     r.size = r.extra;

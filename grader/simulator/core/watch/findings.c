@@ -20,9 +20,18 @@ typedef struct {
 
 static Reports *reports_of(const Worker *k) { return k->state[findings_slot]; }
 
+static Spot spot_of(const Report *r) {
+  return (Spot){r->kind, r->flags, r->pc, r->pc2, r->space, r->buffer, r->block};
+}
+
+static bool is_at(const Report *r, const Spot *p) {
+  return r->kind == p->kind && r->pc == p->pc && r->pc2 == p->pc2 && r->flags == p->flags &&
+         r->space == p->space && r->buffer == p->buffer;
+}
+
 static bool same_place(const Report *a, const Report *b) {
-  return a->kind == b->kind && a->pc == b->pc && a->pc2 == b->pc2 && a->flags == b->flags &&
-         a->space == b->space && a->buffer == b->buffer;
+  Spot p = spot_of(b);
+  return is_at(a, &p);
 }
 
 static u32 hash_of(const Report *r) {
@@ -64,13 +73,17 @@ static void add(Worker *k, Report r, u32 number) {
   all->index[at] = (u16)all->n;
 }
 
-/* A kernel that races finds a million times what it found just before. */
+/* The latest finding, where it is at this place; NULL: it is not. A kernel that races finds a million times what it found
+ * just before. */
+static Report *latest_at(Reports *all, const Spot *p) {
+  Report *old = &all->r[all->last];
+  return old->count && p->block >= old->block && is_at(old, p) ? old : NULL;
+}
+
 bool found_again(Worker *k, const Spot *p) {
   Reports *all = reports_of(k);
-  Report *old = &all->r[all->last];
-  if (!old->count || p->block < old->block || old->kind != p->kind || old->pc != p->pc || old->pc2 != p->pc2 ||
-      old->flags != p->flags || old->space != p->space || old->buffer != p->buffer)
-    return false;
+  Report *old = latest_at(all, p);
+  if (!old) return false;
   if (k->team->proof) disprove(k);
   all->made++;
   stop_at(k, old);
@@ -93,9 +106,10 @@ void report(Worker *k, Report r) {
   Reports *all = reports_of(k);
   if (r.kind == UNINIT && r.space == GLOBAL) log_early(all, &r);
   if (k->team->proof) disprove(k);
-  Report *old = &all->r[all->last];
+  Spot p = spot_of(&r);
+  Report *old = latest_at(all, &p);
   u32 number = all->made++;
-  if (!old->count || r.block < old->block || !same_place(old, &r)) {
+  if (!old) {
     add(k, r, number);
     return;
   }

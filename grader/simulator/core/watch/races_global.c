@@ -27,9 +27,8 @@ static void report_conflict(Warp *w, const Insn *i, u32 lane, Buffer *b, u32 off
 }
 
 static void report_uninit(Warp *w, const Insn *i, u32 lane, Buffer *b, u32 offset) {
-  u32 number = (u32)(b - w->launch->buffer);
   report(w->worker, (Report){.kind = UNINIT, .pc = i->pc, .space = GLOBAL,
-                             .buffer = number, .block = w->cta->number,
+                             .buffer = (u32)(b - w->launch->buffer), .block = w->cta->number,
                              .thread = thread_of(w, lane), .size = (u32)i->size * i->count,
                              .address = offset, .count = 1});
 }
