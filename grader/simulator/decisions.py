@@ -129,8 +129,7 @@ class Decisions:
 
     def _tests_before(self, write: int) -> Iterator[int]:
         """The comparisons by size that decide whether a write is executed."""
-        i, owner = self.image.instructions[write], self.image.owner[write]
-        work = [*self._conditions(write), *([i.guard[0]] if i.guard else [])]
+        owner, work = self.image.owner[write], [*self._conditions(write)]
         known = set(work)
         while work:
             for pc in self.writers.get((owner, work.pop()), ()):
@@ -230,16 +229,17 @@ class Decisions:
     def _deciding(self, read: int, write: int) -> tuple[str, ...]:
         """The predicates made of a read that decide whether a write of its function is executed."""
         if (read, write) not in self.deciding:
-            i, owner = self.image.instructions[write], self.image.owner[write]
-            conditions = [*self._conditions(write), *([i.guard[0]] if i.guard else [])]
+            conditions, owner = self._conditions(write), self.image.owner[write]
             own = (x for x in conditions if read in self._loads_before(owner, x))
             self.deciding[read, write] = tuple(own)
         return self.deciding[read, write]
 
     def _conditions(self, pc: int) -> tuple[str, ...]:
-        """The predicates of the branches that decide whether an instruction is executed."""
+        """The predicates, of branches and its own, that decide if an instruction is executed."""
         if pc not in self.conditions:
-            self.conditions[pc] = tuple(self._branches_before(pc))
+            guard = self.image.instructions[pc].guard
+            own = [guard[0]] if guard else []
+            self.conditions[pc] = (*self._branches_before(pc), *own)
         return self.conditions[pc]
 
     def _branches_before(self, pc: int) -> Iterator[str]:
@@ -283,17 +283,18 @@ class Decisions:
             made = self.writers.get((owner, name), [])
             if read in made and all(is_load(self.image.instructions[pc]) for pc in made):
                 return value  # of several reads, as before a loop and at its end, it was the last
-            if len(made) != 1 or depth > MOST_DEPTH:
+            i = self.image.instructions[made[0]] if len(made) == 1 else None
+            if i is None or i.guard is not None or depth > MOST_DEPTH:
                 return None
-            i = self.image.instructions[made[0]]
             inputs = list[int]()
-            for x in i.operands[1:] if i.guard is None else ():
+            for x in i.operands[1:]:
                 found = evaluated(x, depth + 1)
                 if found is None:  # then the whole is not known
                     return None
                 inputs.append(found)
-            result = _computed(i, inputs) if i.guard is None else None
-            known.update({} if result is None else {name: result})
+            result = _computed(i, inputs)
+            if result is not None:
+                known[name] = result
             return result
 
         return evaluated(name, 0)

@@ -83,8 +83,8 @@ def _bound_cause(
         other = with_ops(machine, ops)
         then = run(other, 0) if other else raw
         fewer = raw.visit_lanes.astype(np.int64) - then.visit_lanes.astype(np.int64)
-        clean = then.ended and set(map(int, then.reports["kind"])) <= _HARMLESS
-        if clean and any(fewer[k] == count < raw.visit_lanes[k] for k, count in outside.items()):
+        alone = any(fewer[k] == count < raw.visit_lanes[k] for k, count in outside.items())
+        if alone and _is_clean(then):
             return (
                 f"The comparison in line {line} lets one value too many through. Write "
                 f"`{_STRICT[loose]}` instead of `{loose}` there. {CLEAN}"
@@ -148,7 +148,7 @@ class WaitTrials:
         if not any(op.startswith((*_WAITS, _GROUP)) for op in ops):
             return ""
         trials = self._trials(raw) if raw.steps <= MOST_STEPS else iter(())
-        clean = (text for machine, text in trials if self._is_clean(machine()))
+        clean = (text for machine, text in trials if self._runs_clean(machine()))
         own = self.code.variables.tree, self.code.lines, {*self.code.line_of}
         if (known := next(clean, "")) or not any(op.startswith(_WAITS) for op in ops):
             return known
@@ -267,11 +267,13 @@ class WaitTrials:
             else None
         )
 
-    def _is_clean(self, machine: Machine | None) -> bool:
-        if machine is None:
-            return False
-        raw = self.run(machine, 0)
-        return raw.ended and set(map(int, raw.reports["kind"])) <= _HARMLESS
+    def _runs_clean(self, machine: Machine | None) -> bool:
+        return machine is not None and _is_clean(self.run(machine, 0))
+
+
+def _is_clean(raw: Raw) -> bool:
+    """Whether a run ended without a finding that a fix is for."""
+    return raw.ended and set(map(int, raw.reports["kind"])) <= _HARMLESS
 
 
 def _takes_parity(i: Instruction) -> bool:
