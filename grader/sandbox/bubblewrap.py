@@ -108,6 +108,7 @@ class Sandbox:
         scratch: int,
         devices: tuple[Path, ...] = (),
         *,
+        ends_itself: bool = False,
         is_template: bool = False,
     ) -> list[str]:
         """Return the command that runs `inner` inside the sandbox.
@@ -117,6 +118,8 @@ class Sandbox:
             readable: The paths that it sees, under their own names and read-only.
             scratch: The size of its private /tmp in bytes.
             devices: The device nodes that it may use.
+            ends_itself: Whether it ends when its caller does, or soon. Any other one is killed
+                then; when that happens while bubblewrap starts, half of it may wait for ever.
             is_template: Whether it makes further namespaces (`template_child`).
         """
         # To become another user, and to import from folders that only their owner may read.
@@ -126,8 +129,10 @@ class Sandbox:
         user += ["--cap-drop", "ALL", *(word for cap in kept for word in ("--cap-add", cap))]
         private = ["--proc", "/proc", "--dev", "/dev", *_tmpfs("/tmp", scratch)]
         private += [*_tmpfs("/dev/shm", _SHARED_MEMORY_BYTES), "--chdir", "/tmp"]
-        lifetime = ["--die-with-parent", "--new-session", "--hostname", "sandbox"]
-        options = [*_NAMESPACES, *user, *lifetime, *_system_mounts(), *private]
+        lifetime = ["--new-session", *([] if ends_itself else ["--die-with-parent"])]
+        lifetime += ["--as-pid-1"] if is_template else []  # its namespace ends with it
+        options = [*_NAMESPACES, "--hostname", "sandbox", *user, *lifetime]
+        options += [*_system_mounts(), *private]
         options += [*_read_only_mounts(tuple(readable)), *_device_mounts(devices)]
         # Without this, / and /dev are writable file systems in memory without a size limit.
         options += ["--remount-ro", "/dev", "--remount-ro", "/"]
@@ -323,7 +328,7 @@ def _version(program: str) -> str:
 def _probe(sandbox: Sandbox) -> subprocess.Popen[bytes] | str:
     """Start a process that ends with 0 if the sandbox works; or return why it cannot be started."""
     inner = [python_executable(), "-I", "-S", "-c", _DROP_ROOT if sandbox.drops_root else _STAY]
-    command = sandbox.command(inner, python_folders(), 1 << 20)
+    command = sandbox.command(inner, python_folders(), 1 << 20, ends_itself=True)
     try:
         return subprocess.Popen(
             command,

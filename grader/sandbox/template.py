@@ -22,7 +22,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, suppress
 from functools import cache
 from pathlib import Path
-from threading import Event, Lock, Thread, current_thread, main_thread
+from threading import Lock
 from typing import Any
 
 from grader import dataclass
@@ -201,7 +201,7 @@ class Template:
     @property
     def is_alive(self) -> bool:
         """Whether it still runs."""
-        return self._end.alive and not self._has_failed and not _wait(self._process, os.WNOHANG)
+        return self._end.alive and not self._has_failed and not _has_ended(self._process)
 
     def dismiss(self) -> None:
         """Fork no more children; it ends with its last child."""
@@ -308,53 +308,22 @@ def _command(key: Key, channel: int) -> list[str]:
     }
     root = str(key.packages[0].parent)
     inner = [python_executable(), "-I", "-S", "-B", "-c", _START, json.dumps(order), root]
-    return key.sandbox.command(inner, key.readable, _SCRATCH_BYTES, is_template=True)
+    return key.sandbox.command(
+        inner, key.readable, _SCRATCH_BYTES, ends_itself=True, is_template=True
+    )
 
 
 def _started(
     command: list[str], key: Key, channel: socket.socket, errors: int
 ) -> subprocess.Popen[bytes]:
-    """Start the process from a thread that lives as long as it does.
-
-    bubblewrap ends when the thread that started it ends (PR_SET_PDEATHSIG), not the process. The
-    main thread lives long enough; for the others there is a thread that only waits.
-    """
-
-    def start() -> subprocess.Popen[bytes]:
-        own, none = {**sandbox_environment(), **dict(key.variables)}, subprocess.DEVNULL
+    """Start the process. It ends when the other end of its channel is closed."""
+    own, none = {**sandbox_environment(), **dict(key.variables)}, subprocess.DEVNULL
+    try:
         return subprocess.Popen(
             command, env=own, cwd="/", stdin=none, stdout=none, stderr=errors,
             pass_fds=(channel.fileno(),), start_new_session=True)  # fmt: skip
-
-    if current_thread() is main_thread():
-        try:
-            return start()
-        except OSError as error:
-            raise TemplateEnded(str(error)) from error
-    started = Event()
-    result: list[subprocess.Popen[bytes] | BaseException] = []
-
-    def own() -> None:
-        try:
-            process = start()
-            result.append(process)
-        except BaseException as error:  # noqa: BLE001  raised by the thread that waits
-            result.append(error)
-            return
-        finally:
-            started.set()
-        _wait(process)
-
-    try:
-        Thread(target=own, daemon=True, name="sandbox-template").start()
-    except RuntimeError as error:  # no thread can be started
+    except OSError as error:
         raise TemplateEnded(str(error)) from error
-    started.wait()
-    if isinstance(result[0], OSError):
-        raise TemplateEnded(str(result[0])) from result[0]
-    if isinstance(result[0], BaseException):
-        raise result[0]
-    return result[0]
 
 
 def _pidfd(report: socket.socket) -> int:
@@ -380,10 +349,11 @@ def _status(report: socket.socket) -> tuple[int, float]:
     return LOST, 0.0
 
 
-def _wait(process: subprocess.Popen[bytes], how: int = 0) -> bool:
-    """Wait for its end, and return whether it has ended. Its number stays its own until `_end`."""
+def _has_ended(process: subprocess.Popen[bytes]) -> bool:
+    """Return whether it has ended. Its number stays its own until `_end`."""
     with suppress(ChildProcessError):
-        return bool(os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT | how))
+        how = os.WEXITED | os.WNOWAIT | os.WNOHANG
+        return bool(os.waitid(os.P_PID, process.pid, how))
     return True
 
 

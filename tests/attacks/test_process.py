@@ -6,6 +6,7 @@ Where it is harmless, a control shows what the same child does without the sandb
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import socket
 import subprocess
@@ -21,6 +22,7 @@ import pytest
 
 from grader.sandbox.call import Limits, SandboxFailure, run_sandboxed
 from tests.attacks.traces import Traces, adopt_orphans, record_traces, remaining_traces
+from tests.faults.tracing import strace_problem
 from tests.patience import until
 from tests.processes import command_line, with_mark
 
@@ -207,6 +209,23 @@ def killed_after(seconds: float, mark: str, *, confine: bool) -> None:
 @pytest.mark.parametrize("seconds", [0.0, 0.01, 0.03, 0.06, 0.1, 0.2, 1.0])
 def test_child_ends_when_its_caller_is_killed(seconds: float) -> None:
     """At any time: before the sandbox is tied to the caller, while it starts, and while it runs."""
+    killed_after(seconds, f"warpgrade-mark-{time.monotonic_ns()}", confine=True)
+
+
+@pytest.mark.skipif(bool(strace_problem()), reason=strace_problem() or "strace works")
+@pytest.mark.parametrize("seconds", [1.0, 2.0, 3.0])
+def test_child_ends_when_its_caller_is_killed_while_bubblewrap_starts(
+    seconds: float, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each of its processes waits for two seconds before it first writes: so one waits for another.
+
+    On a busy machine bubblewrap is interrupted there for some time too.
+    """
+    slow = "strace -DD -f -qq -o /dev/null -e trace=write -e inject=write:delay_enter=2s:when=1"
+    program = tmp_path / "bwrap"
+    program.write_text(f'#!/bin/sh\nexec {slow} {shutil.which("bwrap")} "$@"\n')
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
     killed_after(seconds, f"warpgrade-mark-{time.monotonic_ns()}", confine=True)
 
 

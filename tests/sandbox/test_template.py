@@ -172,6 +172,19 @@ def test_template_that_was_killed_is_replaced() -> None:
     assert only_template() is not first and call.templates().are_usable
 
 
+def test_job_goes_on_when_bubblewrap_is_killed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing depends on the process that waits for the template; the next job has a new one."""
+    assert run_sandboxed("hostile_steps:leaves_a_note", 0).value == "stayed"
+    first = only_template()
+    start = template.ForkedChild.start
+    killed = after(template.ForkedChild, "start", lambda child: first._process.kill())
+    monkeypatch.setattr(template.ForkedChild, "start", killed)
+    assert run_sandboxed("hostile_steps:leaves_a_note", 0.2).value == "stayed"
+    monkeypatch.setattr(template.ForkedChild, "start", start)
+    assert run_sandboxed("hostile_steps:leaves_a_note", 0).value == "stayed"
+    assert only_template() is not first and call.templates().are_usable
+
+
 def chain_below(owner: Template) -> list[int]:
     """The processes of a template, parents first; process ids may have begun again at 2."""
     parents: dict[int, int] = {}
@@ -186,8 +199,6 @@ def chain_below(owner: Template) -> list[int]:
 
 
 DEATHS = (
-    "bubblewrap",
-    "init of the template's namespace",
     "template",
     "init of the child",
     "child, then template",
@@ -201,12 +212,12 @@ def kill(what: str, owner: Template) -> None:
     """
     while True:
         below = chain_below(owner)
-        outer, inner, process = below[:3]
-        first, last = (below[3:] or [process])[0], below[-1]
+        process = below[1]
+        first, last = (below[2:] or [process])[0], below[-1]
         with suppress(ProcessLookupError):  # the last job's child had not ended yet
             pidfd = os.pidfd_open(first)
             break
-    os.kill((outer, inner, process, first, last)[DEATHS.index(what)], signal.SIGKILL)
+    os.kill((process, first, last)[DEATHS.index(what)], signal.SIGKILL)
     if what == DEATHS[-1]:  # as the end of a control group may be; its init reports SIGKILL
         time.sleep(0.05)
         with suppress(ProcessLookupError):  # there was no child
