@@ -384,7 +384,8 @@ class OtherOrders(OrderRuns):
             what = run.reads and self.consequence(run)
             if what and (run.errors or not self.depends(how, around(run.loads), run.raw)):
                 certain = bool(run.errors) or self.compared or len(self.outcomes()) == 1
-                return (old_value(self, self.machine, run, runs, what, certain=certain),)
+                every = [(replace(how, loads=run.loads), run), *runs]
+                return (old_value(self, self.machine, run, every, what, certain=certain),)
         return ()
 
     def _one_by_one(self, runs: Sequence[tuple[How, OneRun]]) -> Iterator[tuple[How, OneRun]]:

@@ -630,3 +630,42 @@ extern "C" __global__ void read_in_one_line_without_fence(Cell_read_in_one_line_
         *out = a - b;
     }
 }
+
+// Wrong: the last store of the writer does not release. Reads that acquire do not change that.
+// kernel relaxed_end grid 3 block 1
+// inout seq int32 = np.zeros(1) -> np.array([4])
+// inout data int32 = np.zeros(3) -> np.array([2, 4, 6])
+// out good int32 = np.ones(3)
+// hints Use `memory_order_release` in line E<
+#include <cuda/atomic>
+using device_int = cuda::atomic_ref<int, cuda::thread_scope_device>;
+extern "C" __global__ void relaxed_end(int *seq, int *data, int *good) {
+    device_int s(*seq), a(data[0]), b(data[1]), c(data[2]);
+    if (blockIdx.x == 0) {
+#pragma unroll 1
+        for (int i = 1; i <= 2; ++i) {
+            int v = s.load(cuda::memory_order_relaxed);
+            s.store(v + 1, cuda::memory_order_relaxed);
+            cuda::atomic_thread_fence(cuda::memory_order_release, cuda::thread_scope_device);
+            a.store(i, cuda::memory_order_relaxed);
+            b.store(2 * i, cuda::memory_order_relaxed);
+            c.store(3 * i, cuda::memory_order_relaxed);
+            s.store(v + 2, cuda::memory_order_relaxed);  // <E
+        }
+        good[0] = 1;
+        return;
+    }
+    int ok = 1;
+    for (int n = 0; n < 5;) {
+        int v = s.load(cuda::memory_order_acquire);
+        if (v & 1) continue;
+        int x = a.load(cuda::memory_order_relaxed);  // <- race
+        int y = b.load(cuda::memory_order_relaxed);
+        int z = c.load(cuda::memory_order_relaxed);
+        cuda::atomic_thread_fence(cuda::memory_order_acquire, cuda::thread_scope_device);
+        if (s.load(cuda::memory_order_relaxed) != v) continue;
+        ok &= y == 2 * x && z == 3 * x;
+        ++n;
+    }
+    good[blockIdx.x] = ok;
+}
