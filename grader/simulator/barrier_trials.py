@@ -260,8 +260,13 @@ class SignalTrials:
         return out
 
     def _decides(self, pc: int) -> bool:
-        """Whether what an instruction reads decides anything."""
-        return bool(self.code.flow.controlled(self.code.flow.loaded(pc)))
+        """Whether what an instruction reads decides anything, or may.
+
+        A library's load leaves what it reads where its caller says, which is not followed.
+        """
+        own, loaded = self.code.image.owner[pc], self.code.flow.loaded(pc)
+        leaves = own > 0 and all(owner == own for owner, _, _ in loaded)
+        return leaves or bool(self.code.flow.controlled(loaded))
 
     def _places(self, pair: Pair, *, warp: bool) -> Iterator[Meeting]:
         """The places where threads may have to meet, those nearest to a race's accesses first.

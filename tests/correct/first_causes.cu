@@ -2334,3 +2334,95 @@ extern "C" __global__ void loop_that_fits(const float *x, float *y) {
     for (int k = 0; k <= t + 1; ++k) sum += x[k];
     y[t] = sum;
 }
+
+// A ticket lock of libcu++, whose load leaves what it reads in a local variable.
+// kernel lanes_behind_a_ticket grid 1 block 96
+// out y int32 = np.full(32, 3)
+struct Tickets { cuda::atomic<int, cuda::thread_scope_block> next, now; };
+extern "C" __global__ void lanes_behind_a_ticket(int *y) {
+    __shared__ Tickets s;
+    __shared__ int v[32];
+    int lane = threadIdx.x % 32, own = 0;
+    if (threadIdx.x < 32) v[lane] = 0;
+    if (threadIdx.x == 0) { s.next.store(0); s.now.store(0); }
+    __syncthreads();
+    if (lane == 0) {
+        own = s.next.fetch_add(1);
+        while (s.now.load(cuda::memory_order_acquire) != own) {}
+    }
+    __syncwarp();
+    v[lane] += 1;
+    __syncwarp();
+    if (lane == 0) s.now.store(own + 1, cuda::memory_order_release);
+    __syncthreads();
+    if (threadIdx.x < 32) y[lane] = v[lane];
+}
+
+// Wrong: lane 0 gives the lock up while other lanes may not have come to what it guards.
+// kernel lanes_after_a_ticket grid 1 block 96
+// out y int32 = np.full(32, 3)
+// hints put __syncwarp() before line S<.
+extern "C" __global__ void lanes_after_a_ticket(int *y) {
+    __shared__ Tickets s;
+    __shared__ int v[32];
+    int lane = threadIdx.x % 32, own = 0;
+    if (threadIdx.x < 32) v[lane] = 0;
+    if (threadIdx.x == 0) { s.next.store(0); s.now.store(0); }
+    __syncthreads();
+    if (lane == 0) {
+        own = s.next.fetch_add(1);
+        while (s.now.load(cuda::memory_order_acquire) != own) {}
+    }
+    __syncwarp();
+    v[lane] += 1;  // <- race
+    if (lane == 0) s.now.store(own + 1, cuda::memory_order_release);  // <S
+    __syncthreads();
+    if (threadIdx.x < 32) y[lane] = v[lane];
+}
+
+// Wrong: a mailbox that is emptied and another one that is filled are no lock; a barrier is missing.
+// kernel mailboxes_are_no_locks grid 1 block 64
+// inout box int32 = np.array([5, 0, 0]) -> _
+// out y int32 = np.zeros(64)
+// hints Put __syncthreads()
+extern "C" __global__ void mailboxes_are_no_locks(int *box, int *y) {
+    __shared__ int task;
+    int sum = 0;
+    for (int h = 0; h < 2; ++h) {
+        if (threadIdx.x == 0) {
+            int v;
+            while ((v = atomicExch(&box[h], 0)) == 0) {}
+            task = v;  // <- race
+        }
+        __syncthreads();
+        sum += task;  // <- race
+        if (threadIdx.x == 0) atomicExch(&box[h + 1], task + 1);
+    }
+    y[threadIdx.x] = sum;
+}
+
+// Wrong: consumers never release a stage, so each wait is for the same one.
+// kernel stages_never_released grid 1 block 64
+// in x int32 = np.arange(8 * 32)
+// out y int32 = x.reshape(8, 32).sum(0)
+// hints No thread calls consumer_release()
+extern "C" __global__ void stages_never_released(const int *x, int *y) {
+    __shared__ int buf[2][32];
+    __shared__ cuda::pipeline_shared_state<cuda::thread_scope_block, 2> state;
+    auto block = cooperative_groups::this_thread_block();
+    bool fills = threadIdx.x < 32;
+    auto role = fills ? cuda::pipeline_role::producer : cuda::pipeline_role::consumer;
+    auto pipe = cuda::make_pipeline(block, &state, role);
+    int sum = 0, t = threadIdx.x % 32;
+    for (int i = 0; i < 8; ++i) {
+        if (fills) {
+            pipe.producer_acquire();  // <- timeout
+            cuda::memcpy_async(&buf[i % 2][t], x + i * 32 + t, sizeof(int), pipe);
+            pipe.producer_commit();
+        } else {
+            pipe.consumer_wait();
+            sum += buf[i % 2][t];  // <- race
+        }
+    }
+    if (!fills) y[t] = sum;
+}

@@ -40,6 +40,8 @@ ARRIVES = regex(r"(?:mbarrier|bar|barrier)(?:\.aligned|\.cta)*\.arrive")
 """What hands data over without a value that threads read."""
 _PHASES = regex(r"mbarrier\.(?:try|test)_wait")
 _BARRIERS = regex(r"(?:bar|barrier)(?:\.aligned|\.cta)*\.sync")
+_CONSTANT = regex(r"\s*(?:,|=(?!=))\s*(?:\d+[uU]?|[A-Z_]\w*|k[A-Z]\w*|true|false)\s*[,;)]")
+"""What follows a place that a constant is written to, as to a lock that is freed."""
 _ENDLESS = regex(r"\(?\s*(?:true|1)?\s*\)?")
 
 
@@ -123,8 +125,11 @@ class Locks:
         around = (f.last_line for f in functions if f.line <= lock.line <= f.last_line)
         lines = enumerate(self.lines[lock.line : next(around, 0)], lock.line + 1)
         places = ((n, frees.search(text.partition("//")[0][:_MOST_LETTERS])) for n, text in lines)
-        found = [(n, re.sub(r"\s", "", match[0])) for n, match in places if match]
-        return None if any(place == lock.place for _, place in found) else min(found, default=None)
+        found = [(n, re.sub(r"\s", "", match[0]), match) for n, match in places if match]
+        if any(place == lock.place for _, place, _ in found):
+            return None
+        constant = (x[:2] for x in found if _CONSTANT.match(x[2].string, x[2].end()))
+        return min(constant, default=None)
 
     def between(self, read: int, write: int) -> int:
         """The line of a lock that is taken behind the line of a read and before a write's, or 0."""

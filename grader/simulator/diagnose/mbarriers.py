@@ -268,14 +268,21 @@ def _pipeline_without_waits(functions: Collection[Node]) -> str:
     Args:
         functions: the functions that run.
     """
-    called = {name.text for f in functions for name in f.walk("field_identifier")}
+    members = [name for f in functions for name in f.walk("field_identifier")]
+    called, waits = {x.text for x in members}, [x for x in members if _CONSUMES.fullmatch(x.text)]
     shared = any("pipeline_shared_state" in f.text for f in functions)
     if not shared or not any(map(_PIPELINE.fullmatch, called)):
         return ""
-    if not any(map(_CONSUMES.fullmatch, called)):
+    if not waits:
         return (
             "No thread calls consumer_wait(), which waits for the copies of the oldest stage. Call "
             "it before a stage is read, and consumer_release() after that."
+        )
+    repeats = any(up.kind in LOOPS for wait in waits for up in wait.ancestors)
+    if repeats and "consumer_release" not in called:
+        return (
+            "No thread calls consumer_release(), and without it each consumer_wait() waits for the "
+            "same stage. Call it after the last access to each stage."
         )
     if "producer_acquire" in called:
         return ""
@@ -355,7 +362,8 @@ def constant_parities(tree: Tree, text: Sequence[str], lines: Collection[int]) -
             yield _constant_parity(call, loop, given[-1].text)
     for wait in tree.walk("gnu_asm_expression"):
         inputs = [x for part in wait.walk("gnu_asm_input_operand") if (x := part.part("value"))]
-        found = _ASM_WAIT.search(_text_of(wait, text)) if inputs else None
+        runs = any(wait.line <= line <= wait.last_line for line in lines)
+        found = _ASM_WAIT.search(_text_of(wait, text)) if inputs and runs else None
         parity = (found and found[1]) or inputs[-1].text if found else ""
         if _PARITY.fullmatch(parity) and (loop := _rounds_of(wait, inputs[0])):
             yield _constant_parity(wait, loop, parity)
