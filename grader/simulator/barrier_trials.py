@@ -68,6 +68,8 @@ _KNOWN = {c.RACE, c.OLD_VALUE, c.UNDEFINED}
 _BARRIERS = ("__syncwarp()", "__syncthreads()")
 
 Run = Callable[[Machine, int], Raw]
+After = tuple[bool, set[frozenset[int]]]
+"""Whether all barriers complete in a run of a trial, and the lines of the races that it has."""
 
 
 class BarrierTrials:
@@ -90,7 +92,7 @@ class BarrierTrials:
         self.left = (
             most_trials(machine.image, MOST_TRIALS) if raw.ended and raw.steps <= MOST_STEPS else 0
         )
-        self.known, self.moves = dict[object, bool | None](), dict[int, Moved | None]()
+        self.known, self.moves = dict[object, After | None](), dict[int, Moved | None]()
         self.returns, self.atomics = dict[tuple[int, str], int](), dict[Pair, bool]()
         self.stuck, self.raw = breaks_barriers(raw, machine.image, code), raw
         self.reach, self.exchanged = cache(conflicts.reach), cache(conflicts.exchanged)
@@ -103,19 +105,16 @@ class BarrierTrials:
             r: the report of the race.
         """
         warp, lines = r.has(WITHIN_WARP), frozenset((r.line, r.line2))
-        key = replace(gap, kind="between"), gap.kind == "branches", warp, lines
+        if r.has(ACROSS_BLOCKS) or not any(gap.apart):
+            return None
+        place = gap.block, gap.forward, gap.both, gap.apart, gap.within
+        key = gap if gap.kind == "branches" else place, warp
         if key not in self.known:
-            self.known[key] = self._try(gap, r, lines, warp=warp)
-        return self.known[key]
-
-    def _try(self, gap: Gap, r: Report, lines: frozenset[int], *, warp: bool) -> bool | None:
-        if not self.left or r.has(ACROSS_BLOCKS) or not any(gap.apart):
+            changed = next(self._with_barrier(gap, warp=warp), None) if self.left else None
+            self.known[key] = self._after(changed) if changed else None
+        if (known := self.known[key]) is None:
             return None
-        changed = next(self._with_barrier(gap, warp=warp), None)
-        if changed is None:
-            return None
-        completes, left = self._after(changed)
-        ends = completes and lines not in left
+        ends = known[0] and lines not in known[1]
         return None if self.stuck and not ends else ends
 
     def moved(self, r: Report) -> Moved | None:
@@ -177,7 +176,7 @@ class BarrierTrials:
             if completes and left <= before:
                 yield Moved(first, last, frozenset(before - left))
 
-    def _after(self, changed: Function) -> tuple[bool, set[frozenset[int]]]:
+    def _after(self, changed: Function) -> After:
         """Whether all barriers complete with another function, and the lines of races in blocks."""
         self.left -= 1
         machine = changed_machine(self.plain, changed)

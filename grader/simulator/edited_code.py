@@ -385,12 +385,14 @@ def with_barrier_in(function: Function, gap: Gap, *, warp: bool) -> Function | N
 def place_of_gap(function: Function, gap: Gap) -> int | None:
     """The index in a function's code of the place of a barrier; None where it is not known."""
     lines = [*root_lines(i.location for i in function.body)]
-    behind, before = gap.apart
+    last, before = gap.apart
     if not {gap.first, gap.then}.issubset(lines):
         return None
-    if gap.forward:
+    if gap.forward or not last:
         found = [k for k, line in enumerate(lines) if line == before]
-        return found[0] if found and behind < before else None
+        return found[0] if found and last < before else None
     first = min(before, gap.first, gap.then)
-    found = [k for k, line in enumerate(lines) if first <= line <= behind]
-    return found[-1] + 1 if found and found[-1] + 1 < len(lines) else None
+    found = [k for k, line in enumerate(lines) if first <= line <= last]
+    body = [k for k in found if lines[k] > before] or found  # a jump to the loop's head leaves it
+    place = behind(function, body) if found else len(lines)
+    return place if place < len(lines) else None

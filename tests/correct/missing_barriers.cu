@@ -405,3 +405,89 @@ extern "C" __global__ void sums_of_warps_lack_barrier(const int *x, int *y)
     if (t == 0) *y = v;
   }
 }
+
+// The last statement of a loop's body sets what its condition tests: the barrier belongs behind it.
+
+// kernel frontier_lacks_barrier grid 1 block 64
+// in next int32 = (np.arange(64) * 2 + 1) % 64
+// inout dist int32 = np.r_[0, np.full(63, -1)] -> _
+// hints Put __syncthreads() after line L<, before the next iteration of the loop reaches line W<.
+extern "C" __global__ void frontier_lacks_barrier(const int *next, int *dist)
+{
+  __shared__ int queue[2][64], count, found;
+  int t = threadIdx.x, level = 0;
+  if (t == 0) { queue[0][0] = 0; count = 1; found = 0; }
+  __syncthreads();
+  while (count > 0) {  // <W <- race
+    ++level;
+    for (int i = t; i < count; i += blockDim.x) {
+      int v = next[queue[(level + 1) % 2][i]];
+      if (atomicCAS(&dist[v], -1, level) == -1) queue[level % 2][atomicAdd(&found, 1)] = v;
+    }
+    __syncthreads();  // <- barrier-divergence
+    if (t == 0) { count = found; found = 0; }  // <L
+  }
+}
+
+// kernel frontier_of_three_counts grid 1 block 64
+// in next int32 = (np.arange(64) * 2 + 1) % 64
+// inout dist int32 = np.r_[0, np.full(63, -1)] -> _
+extern "C" __global__ void frontier_of_three_counts(const int *next, int *dist)
+{
+  __shared__ int queue[2][64], count[3];
+  int t = threadIdx.x, level = 0;
+  if (t == 0) { queue[0][0] = 0; count[0] = 1; count[1] = count[2] = 0; }
+  __syncthreads();
+  while (count[level % 3] > 0) {
+    int *found = &count[++level % 3];
+    for (int i = t; i < count[(level + 2) % 3]; i += blockDim.x) {
+      int v = next[queue[(level + 1) % 2][i]];
+      if (atomicCAS(&dist[v], -1, level) == -1) queue[level % 2][atomicAdd(found, 1)] = v;
+    }
+    if (t == 0) count[(level + 1) % 3] = 0;
+    __syncthreads();
+  }
+}
+
+// One barrier orders two reads, though it is at the end of no round.
+
+// kernel window_lacks_barrier grid 1 block 128
+// inout q int32 = np.arange(128) -> _
+// hints Put __syncthreads() between line S< and line D<.
+struct Window { int from; bool done; };
+extern "C" __global__ void window_lacks_barrier(int *q)
+{
+  __shared__ Window w;
+  if (threadIdx.x == 0) w = {0, false};
+  __syncthreads();
+  for (;;) {
+    int i = w.from + threadIdx.x;  // <- race
+    if (i < 128) q[i] += 1;
+    __syncthreads();  // <- barrier-divergence
+    if (threadIdx.x == 0) { w.from += 32; w.done = w.from >= 128; }  // <S
+    if (w.done) break;  // <D <- race
+  }
+}
+
+// A round that ends early passes by what is at the end of the loop's body.
+
+// kernel rounds_end_early grid 1 block 64
+// in x int32 = np.arange(640)
+// out y int32 = np.zeros(64)
+// hints Put __syncthreads() before line W<, in each iteration of the loop.
+extern "C" __global__ void rounds_end_early(const int *x, int *y)
+{
+  __shared__ int s[64];
+  int sum = 0;
+  for (int k = 0; k < 10; k++) {
+    s[threadIdx.x] = x[64 * k + threadIdx.x];  // <W <- race
+    __syncthreads();
+    if (k % 2) {
+      sum += s[63 - threadIdx.x];
+      continue;
+    }
+    sum -= s[(threadIdx.x + 5) % 64];
+    __syncthreads();
+  }
+  y[threadIdx.x] = sum;
+}

@@ -163,3 +163,26 @@ extern "C" __global__ void only_cast(int *y) {
 // kernel sized grid 1 block 32
 // inout y int32 = np.zeros(64) -> _
 extern "C" __global__ void sized(Sized *y) { y[threadIdx.x] = Sized{1, 2}; }
+
+// Bits without a name lie before those that were never set.
+struct Spaced { unsigned a : 8; unsigned : 8; unsigned b : 16; };
+
+// kernel spaced_bits grid 1 block 32
+// out y int32 = np.zeros(32)
+// finds uninitialized-read error local variable `s.b` is used
+extern "C" __global__ void spaced_bits(int *y) {
+  Spaced s;
+  s.a = threadIdx.x;
+  y[threadIdx.x] = s.b;  // <- uninitialized-read
+}
+
+// kernel spaced_bits_set grid 1 block 32
+// inout w uint32 = np.zeros(32) -> _
+// out y int32 = np.arange(32) * 3
+extern "C" __global__ void spaced_bits_set(Spaced *w, int *y) {
+  Spaced s;
+  s.b = 2 * threadIdx.x;
+  s.a = threadIdx.x;
+  w[threadIdx.x] = s;
+  y[threadIdx.x] = s.a + s.b;
+}

@@ -85,7 +85,7 @@ def barrier_advice(gap: Gap, hazard: str, *, warp: bool) -> str:
             "Give each warp or block that makes the call, and each call, memory of its own."
         )
     if gap.kind == "unknown":
-        return "No barrier in one place orders the two accesses."
+        return "A barrier more is not enough in any one place that was tried."
     place = _place(gap, hazard)
     if gap.kind == "between" or (warp and gap.kind != "branch"):
         return f"Put {barrier} {place}."
@@ -153,6 +153,8 @@ def _place(gap: Gap, hazard: str) -> str:
     if first == then and gap.forward:
         what = {"RAW": "the write and the read", "WAR": "the read and the write"}
         return f"between {what.get(hazard, 'the two writes')} in line {first}"
+    if gap.apart[0] < min(1, gap.apart[1]):
+        return f"before line {gap.apart[1]}, in each iteration of the loop"
     if gap.in_line:
         return f"at the end of the body of the loop in line {first}"
     behind, before = gap.within if any(gap.within) else (then, first)

@@ -317,14 +317,15 @@ def _statements(
 
     Both are statements of the innermost block around the two. With a variable's name, they are of
     the body of the innermost loop, or one around `outer` others, and the first is the last one that
-    uses it in the same round.
+    uses it in the same round. The second node may be in the head of that loop.
     Zeros where there is no such block, or where the two are one statement in one round.
     """
     above = {node.index for node in first.ancestors}
     around = [node for node in then.ancestors if node.index in above]
+    head = name is not None and not outer and bool(around) and _is_tested(around[0], first, then)
     if name is not None:
-        around = [n for n, up in pairwise(around) if up.kind in LOOPS and _part(n) == "body"]
-        around = around[outer:]
+        bodies = [n for n, up in pairwise(around) if up.kind in LOOPS and _part(n) == "body"]
+        around = [_child(around[0], first)] if head else bodies[outer:]
     if around and name is None and around[0].kind in LOOPS[:2]:
         body = _child(around[0], then)
         tested = _part(_child(around[0], first)) == "condition"
@@ -332,7 +333,7 @@ def _statements(
     if not around or around[0].kind != "compound_statement":
         return 0, 0, -1
     block = around[0].index
-    a, b = _child(around[0], first), _child(around[0], then)
+    a, b = _child(around[0], first), then if head else _child(around[0], then)
     if name is None:
         return (a.last_line, b.line, block) if a.last_line < b.line else (0, 0, -1)
     for later in around[0].named:
@@ -340,6 +341,12 @@ def _statements(
             break
         a = later if later.index > a.index and name in _names(later) else a
     return a.last_line, b.line, block
+
+
+def _is_tested(loop: Node, first: Node, then: Node) -> bool:
+    """Whether a loop's body has a node, and the condition before the next round another one."""
+    body, head = _child(loop, first), _child(loop, then)
+    return loop.kind in LOOPS[:2] and _part(body) == "body" and _part(head) == "condition"
 
 
 def _before(body: Node, statement: Node) -> tuple[int, int, int]:

@@ -119,8 +119,23 @@ class RacePlaces:
     def _joined(self) -> dict[Gap, Gap]:
         """The gaps of the run's races that one barrier fills, with its place."""
         races = [r for r in self.reports if r.kind == c.RACE and not r.has(_NO_GAP)]
-        gaps = [self._gap(self.ordered(r)[0]) for r in races[:MOST_GAPS]]
-        return joined_gaps(gap for gap in gaps if gap is not None)
+        gaps = [(r, self._gap(r)) for r in (self.ordered(r)[0] for r in races[:MOST_GAPS])]
+        return joined_gaps(gap for _, gap in gaps if gap is not None) | dict(self._shared(gaps))
+
+    def _shared(self, gaps: Iterable[tuple[Report, Gap | None]]) -> Iterator[tuple[Gap, Gap]]:
+        """The gaps without a place behind their first line, with that of another one that ends it.
+
+        Args:
+            gaps: the races, each with its gap.
+        """
+        own = [(r, gap) for r, gap in gaps if gap is not None]
+        filled = {gap for r, gap in own if self._is_filled(gap, r)}
+        ends = sorted(filled, key=lambda g: (not g.apart[0], *_by_place(g)))
+        for r, gap in own:
+            if (gap.kind == "unknown" or not gap.apart[0]) and (
+                other := next((g for g in ends if self._is_filled(g, r)), None)
+            ):
+                yield gap, other
 
     @cached_property
     def _in_time(self) -> frozenset[tuple[int, int]]:
@@ -275,7 +290,7 @@ class RacePlaces:
         return replace(gap, kind="unknown") if ends.get(gap) is False else gap
 
     def _rounds(self, gap: Gap, name: str) -> Iterator[Gap]:
-        """The places at the ends of rounds of the loops around a gap.
+        """The places at the ends of rounds of the loops around a gap, and before its second line.
 
         Args:
             gap: the gap.
@@ -286,12 +301,17 @@ class RacePlaces:
         if gap.both or gap.forward:
             yield branches.placed(plain, name, library=False)
         if gap.both:
+            own = replace(gap, first=gap.then, then=gap.first, forward=True, both=False)
+            yield replace(own, apart=gap.within, within=(0, 0))
             yield gap
         elif gap.forward and gap.first != gap.then:
             back = branches.end_of_round(replace(plain, first=gap.then, then=gap.first), name)
             yield back
             yield replace(back, both=True, within=gap.apart)
         yield from (branches.end_of_round(back, name, k) for k in range(1, MOST_LOOPS))
+        end = branches.end_of_round(plain, name)
+        if not end.in_line:
+            yield replace(end, apart=(0, end.apart[1]))
 
     def _lines_apart(self, r: Report) -> Gap | None:
         """The lines that a barrier is missing between; None where no barrier can help."""
@@ -342,7 +362,7 @@ def joined_gaps(gaps: Iterable[Gap]) -> dict[Gap, Gap]:
 
     Where one barrier orders the accesses of several races, all of them name its place.
     """
-    every = sorted({g for g in gaps if g.kind == "between" and any(g.apart)}, key=_by_place)
+    every = sorted({g for g in gaps if g.kind == "between" and all(g.apart)}, key=_by_place)
     out: dict[Gap, Gap] = {}
     for _, group in groupby(every, lambda g: (g.block, g.forward, g.both, g.named)):
         left = list(group)

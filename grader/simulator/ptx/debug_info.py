@@ -345,9 +345,10 @@ class LocalVariables(DebugTypes):
         members = [m for m in entry.children if m.tag == MEMBER and m.number(OFFSET) <= offset]
         if entry.tag not in AGGREGATES or not members or members[-1].name.startswith("__"):
             return ""
-        member, fields = members[-1], [m.name for m in members if _has_bits(m, offset)]
-        if fields:
-            return "." + " or .".join(fields)
+        member, fields = members[-1], [m for m in members if _has_bits(m, offset)]
+        named = [m.name for m in fields if m.name] or [_behind(m, entry) for m in fields[-1:]]
+        if any(named):
+            return "." + " or .".join(named)
         size = self.size(member.number(TYPE), depth + 1)
         if size and offset - member.number(OFFSET) >= size:
             return f".{member.name}+"
@@ -357,6 +358,17 @@ class LocalVariables(DebugTypes):
 
 def _has_bits(member: Entry, offset: int) -> bool:
     """Whether a member is a bit-field with bits in a byte of its object."""
-    bits, unit = member.number(_BITS), member.number(OFFSET) + member.number(_SIZE)
-    first = 8 * unit - member.number(_BITS_BEHIND) - bits
+    bits, first = member.number(_BITS), _first_bit(member)
     return bits > 0 and first < 8 * offset + 8 and 8 * offset < first + bits
+
+
+def _first_bit(member: Entry) -> int:
+    unit = member.number(OFFSET) + member.number(_SIZE)
+    return 8 * unit - member.number(_BITS_BEHIND) - member.number(_BITS)
+
+
+def _behind(field: Entry, entry: Entry) -> str:
+    """The name of the bit-field behind one without a name, with which it is loaded; or before."""
+    own = [m for m in entry.children if m.tag == MEMBER and m.name and m.number(_BITS)]
+    behind = [m for m in own if _first_bit(m) > _first_bit(field)] or own[-1:]
+    return behind[0].name if behind else ""
