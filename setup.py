@@ -68,21 +68,25 @@ class BuildCore(build_ext):
     """
 
     def run(self) -> None:
-        """Build the libraries."""
+        """Build the libraries; that of a checkout, unless it is newer than its sources."""
         if self.inplace or self.editable_mode:
             wanted = own_library()
-            self.extensions = [ext for ext in self.extensions if ext.name == wanted]
+            own = [ext for ext in self.extensions if ext.name == wanted]
+            self.extensions = [ext for ext in own if self.force or not self._is_built(ext)]
         super().run()
+
+    def _is_built(self, ext: Extension) -> bool:
+        return is_newer(
+            Path(self.get_ext_filename(ext.name)), [*ext.sources, *ext.depends, __file__]
+        )
 
     def get_ext_filename(self, fullname: str) -> str:
         """Return the file name of the library, without a Python version."""
         return fullname.replace(".", os.sep) + ".so"
 
     def build_extension(self, ext: Extension) -> None:
-        """Build one library, unless it is newer than its sources."""
+        """Build one library."""
         target = Path(self.get_ext_fullpath(ext.name))
-        if not self.force and is_newer(target, [*ext.sources, *ext.depends, __file__]):
-            return
         target.parent.mkdir(parents=True, exist_ok=True)
         objects = Path(self.build_temp) / ext.name.rpartition(".")[2]
         objects.mkdir(parents=True, exist_ok=True)

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import runpy
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -95,6 +98,41 @@ def test_missing_core_is_reported(
 def test_checkout_has_the_core_that_the_grader_uses() -> None:
     own = runpy.run_path(str(ROOT / "setup.py"), run_name="setup")["own_library"]()
     assert Path(core().path).stem == own.rpartition(".")[2]
+
+
+@pytest.mark.parametrize("changed", ["grader/simulator/core/machine/launch.h", "setup.py"])
+def test_core_of_a_checkout_is_built_again_only_after_a_change(
+    changed: str, tmp_path: Path
+) -> None:
+    """Neither by a second installation, nor by the command that follows the first."""
+    shutil.copytree(SOURCES, tmp_path / "grader/simulator/core")
+    assets = "grader/portal/assets/package-lock.json"
+    (tmp_path / assets).parent.mkdir(parents=True)
+    for name in ("setup.py", "pyproject.toml", "README.md", "LICENSE", assets):
+        shutil.copy(ROOT / name, tmp_path / name)
+    compiler = tmp_path / "compiler"
+    compiler.write_text('#!/bin/sh\necho >>compiled\nfor last; do :; done\n: >"$last"\n')
+    compiler.chmod(0o755)
+
+    def build(*command: str) -> int:
+        """The number of times that the compiler was called."""
+        counted = tmp_path / "compiled"
+        counted.write_text("")
+        text = f"import sys; sys.argv[1:] = {command}; import runpy; runpy.run_path('setup.py', "
+        own = {**os.environ, "CC": str(compiler), "PYTHONPATH": ""}
+        done = subprocess.run([sys.executable, "-c", f"{text}run_name='__main__')"], cwd=tmp_path,
+                              env=own, capture_output=True, text=True)  # fmt: skip
+        assert done.returncode == 0, done.stderr
+        return counted.read_text().count("\n")
+
+    editable = ("--quiet", "editable_wheel", "--dist-dir", "dist")
+    in_place = ("--quiet", "build_ext", "--inplace")
+    first = build(*editable)
+    assert first == len(list(SOURCES.rglob("*.c"))) + 1
+    assert build(*in_place) == build(*editable) == 0
+    os.utime(tmp_path / changed)
+    assert build(*in_place) == first
+    assert build(*in_place, "--force") == first
 
 
 def test_digest_depends_on_content_and_name(tmp_path: Path) -> None:
