@@ -26,11 +26,10 @@ from grader.simulator.decode.module import Image
 from grader.simulator.decode.operands import address_or_none
 from grader.simulator.decode.sync import BY_SIZE
 from grader.simulator.diagnose.branching import block_of, decided, meetings
-from grader.simulator.diagnose.consequences import is_load
 from grader.simulator.diagnose.messages import swap_fix
 from grader.simulator.diagnose.races import ProgramOrder
 from grader.simulator.edited_code import ORDERS, access_rows
-from grader.simulator.ptx.model import TYPE_BYTES, Instruction
+from grader.simulator.ptx.model import TYPE_BYTES, Instruction, is_load
 
 _LACKS = {
     "ld": ("acquire",),

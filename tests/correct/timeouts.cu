@@ -158,3 +158,42 @@ extern "C" __global__ void lock_never_freed(int *lock, int *sum) {
   *sum += 1;
   __threadfence();
 }
+
+// What an atomic returns is no address of its place, though it chooses an element of another array.
+// kernel slots_never_counted grid 2 block 32
+// inout count int32 = [0] -> _
+// inout y int32 = np.zeros(64) -> _
+// finds timeout error this loop waits for `count[0]`, which is 0, and no line of the kernel writes it
+extern "C" __global__ void slots_never_counted(int *count, int *y) {
+  int k;
+  do {
+    k = atomicAdd(count, 0);  // <- timeout
+    if (k < 64) y[k] = 1;
+  } while (k < 64);
+}
+
+// The function that writes the flag is called in the loop, too, for another array.
+// kernel set_too_late grid 2 block 32
+// inout flag int32 = [0] -> _
+// inout y int32 = np.zeros(64) -> _
+// hints No thread that runs can change what this loop waits for.
+__device__ void set(int *p, int v) { *p = v; }
+extern "C" __global__ void set_too_late(int *flag, int *y) {
+  volatile int *v = flag;
+  while (*v == 0) set(&y[threadIdx.x], 5);  // <- timeout
+  set(flag, 1);
+}
+
+// The line that waits for a lock writes it, too: it is the other one to which no thread comes.
+// kernel lock_freed_in_a_branch grid 4 block 32
+// inout lock int32 = [0] -> _
+// inout sum int32 = [0] -> _
+// hints `lock` is written in line a<, and no thread that remains comes there. Let a thread write
+extern "C" __global__ void lock_freed_in_a_branch(int *lock, int *sum) {
+  if (threadIdx.x) return;
+  while (atomicCAS(lock, 0, 1)) {}  // <- timeout
+  __threadfence();
+  int v = ++*sum;
+  __threadfence();
+  if (v < 3) atomicExch(lock, 0);  // <a
+}

@@ -22,6 +22,7 @@ from grader.simulator.ptx.model import PtxError, TooLarge
 if TYPE_CHECKING:
     from grader.simulator.diagnose.variables import SourceVariables
 
+_TIMES = {0: "never", 1: "once", 2: "twice"}
 _TRAPS = {
     1: "a call through a pointer that is not a function",
     2: "a switch jumps outside its table",
@@ -182,9 +183,6 @@ class Arrivals:
     by_most: bool
 
 
-_TIMES = {0: "never", 1: "once", 2: "twice"}
-
-
 def arrivals(accesses: NDArray[np.void], lines: Sequence[int], grid: Dim3) -> dict[int, Arrivals]:
     """By line with an atomic, which blocks came there, where they did not equally often.
 
@@ -250,7 +248,7 @@ def _standstill(r: Report, writers: Writers | None, came: Mapping[int, Arrivals]
     else:
         what += f"; this one for {element}"
         if writers:
-            *before, last = map(str, writers.lines)
+            *before, last = map(str, [x for x in writers.lines if x != r.line] or writers.lines)
             lines = f"lines {', '.join(before)} and {last}" if before else f"line {last}"
             there = "to that statement" if writers.lines == [r.line] else "there"
             hint = (
@@ -275,8 +273,9 @@ def _standstill(r: Report, writers: Writers | None, came: Mapping[int, Arrivals]
                 f"Let {who} pass {name} on, as a lock is freed, before line {r.line2}: lanes wait "
                 "there for all lanes of the warp."
             )
-    places = [came[line] for line in writers.lines if line in came] if writers else []
-    hint += next((f" {at.text}" for at in places if at.by_most or r.block in at.blocks), "")
+    places = [(x, came[x]) for x in (writers.lines if writers else ()) if x in came]
+    known = [at for x, at in places if x != r.line or "never" in at.text]  # it waits in its line
+    hint += next((f" {at.text}" for at in known if at.by_most or r.block in at.blocks), "")
     return _awaiting(r, what, hint)
 
 
@@ -287,8 +286,9 @@ def _awaiting(r: Report, what: str, hint: str) -> Finding:
             "If a block waits for one that has not started, launch only as many blocks as are "
             f"resident at once, or let a block wait for earlier ones alone. Else: {hint}"
         )
-    space, name = r.target.space, r.target.name
-    return Finding("timeout", "error", what, space=space, variable=name, hint=hint)
+    return Finding(
+        "timeout", "error", what, space=r.target.space, variable=r.target.name, hint=hint
+    )
 
 
 def _always_true(r: Report, variables: SourceVariables) -> Finding | None:

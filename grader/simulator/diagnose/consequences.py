@@ -38,7 +38,7 @@ from grader.simulator.diagnose.races import (
     Report,
     leads_astray,
 )
-from grader.simulator.ptx.model import Instruction, plain_name
+from grader.simulator.ptx.model import Instruction, is_load, plain_name
 
 MOST_REPORTS = 64
 """So many reports of a run are related to each other, at most."""
@@ -70,6 +70,7 @@ class Flow:
         self.number = {f.name: k for k, f in enumerate(self.image.functions)}
         self._effects: dict[frozenset[Value], Effects] = {}
         self._addressed: dict[int, frozenset[tuple[int, str]]] = {}
+        self._returned: dict[frozenset[Value], bool] = {}
 
     @cached_property
     def locals(self) -> LocalPlaces:
@@ -104,8 +105,8 @@ class Flow:
             known.add(value)
             owner, name, _ = value
             for pc in self.values.readers_of(owner).get(name, ()):
-                if not (addresses and is_load(self.image.instructions[pc])):
-                    work += self._next(pc, value)
+                if not (addresses and is_load(self.instruction(pc))):
+                    work += self._next(pc, value, addresses=addresses)
         return known
 
     def effects(self, seeds: Iterable[Value]) -> Effects:
@@ -141,8 +142,8 @@ class Flow:
         owner = self.image.owner[pc]
         return self.after((owner, name, True) for name in targets(self.image.instructions[pc]))
 
-    def _next(self, pc: int, value: Value) -> Iterator[Value]:
-        """What an instruction makes of a value that it reads."""
+    def _next(self, pc: int, value: Value, *, addresses: bool) -> Iterator[Value]:
+        """What an instruction makes of a value that it reads, or of an address."""
         i, (owner, name, inner) = self.image.instructions[pc], value
         if i.op.startswith("st.param"):
             place = _NAME.findall(i.operands[0])[0]
@@ -151,22 +152,28 @@ class Flow:
                 for site in self.calls_of[owner]:
                     yield from self._results(site)
         elif i.op.startswith("call"):
-            yield from ((owner, x, inner) for _, x, _ in self._results(pc))
-            callee = self._callee(i)
-            names = _NAME.findall(i.operands[-1])
+            callee, names = self._callee(i), _NAME.findall(i.operands[-1])
+            passed = frozenset[Value]()
             if callee is not None and name in names:
-                yield from self._arguments(callee, names.index(name))
+                passed = frozenset(self._arguments(callee, names.index(name)))
+            yield from passed
+            if not (addresses and passed) or self._returns(passed):
+                yield from ((owner, x, inner) for _, x, _ in self._results(pc))
         elif i.op.startswith("st."):
-            stored = vector(i.operands[1])
-            loads = self.locals.loads_after(pc) if name in stored else []
-            loads += self.locals.loads_elsewhere(pc) if name in stored else []
-            yield from (
-                (self.image.owner[load], x, inner)
-                for load in loads
-                for x in targets(self.instruction(load))
-            )
+            if name in vector(i.operands[1]):
+                for load in (*self.locals.loads_after(pc), *self.locals.loads_elsewhere(pc)):
+                    own = self.image.owner[load]
+                    yield from ((own, x, inner) for x in targets(self.instruction(load)))
         else:
             yield from ((owner, x, inner) for x in targets(i))
+
+    def _returns(self, passed: frozenset[Value]) -> bool:
+        """Whether a function returns an address that is computed from its argument."""
+        if passed not in self._returned:
+            self._returned[passed] = True  # where it calls itself
+            names = {name for _, name, _ in self.after(passed, addresses=True)}
+            self._returned[passed] = any(name.startswith("func_retval") for name in names)
+        return self._returned[passed]
 
     def _results(self, call: int) -> Iterator[Value]:
         first = self.image.instructions[call].operands[0]
@@ -256,12 +263,6 @@ class Flow:
                 ends = (block.end for block in self.image.functions[number].blocks)
                 work += [self.number[e.call.callee] for e in ends if e.call and e.call.callee]
         return {(n, k) for n in found for k in range(len(self.image.functions[n].blocks))}
-
-
-def is_load(i: Instruction) -> bool:
-    """Whether an instruction reads memory, other than a parameter."""
-    head, *parts = i.op.split(".")
-    return head in ("ld", "ldu", "atom") and "param" not in parts
 
 
 def addressed(image: Image, pc: int) -> set[str]:

@@ -296,7 +296,10 @@ class KernelCode:
         names = [p.name for p in parameters]
         number = names.index(r.target.name) if r.target.name in names else None
         found = self.flow.writes_to(r.target.name, number)
-        if found is None or any(self.image.instructions[pc].via for pc in found):
+        calls, owner = self.flow.calls_of, self.image.owner
+        if found is None or any(
+            self.image.instructions[pc].via or len(calls[owner[pc]]) > 1 for pc in found
+        ):  # a call may be for another variable
             return None
         own = {pc for pc in found if "param" not in self.image.ops[pc].split(".")} or found
         ops, line_of = self.image.ops, self.line_of

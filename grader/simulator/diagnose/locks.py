@@ -15,10 +15,11 @@ from typing import TYPE_CHECKING
 from grader import dataclass, regex
 from grader.simulator.decode.dataflow import sources
 from grader.simulator.decode.memory import is_strong
-from grader.simulator.diagnose.consequences import Flow, is_load
+from grader.simulator.diagnose.consequences import Flow
 from grader.simulator.diagnose.places import LOOPS
 from grader.simulator.diagnose.race_messages import Early, Pair
 from grader.simulator.diagnose.races import ACROSS_BLOCKS, ProgramOrder, Report, subject
+from grader.simulator.ptx.model import is_load
 
 if TYPE_CHECKING:
     from grader.compile.syntax import Node, Tree

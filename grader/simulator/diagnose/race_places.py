@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Protocol
 
 from grader import dataclass, regex
 from grader.simulator.core import bindings as c
-from grader.simulator.diagnose.consequences import is_load
 from grader.simulator.diagnose.places import Gap, Kind
 from grader.simulator.diagnose.races import (
     ACROSS_BLOCKS,
@@ -24,6 +23,7 @@ from grader.simulator.diagnose.races import (
     WITHIN_WARP,
     Report,
 )
+from grader.simulator.ptx.model import is_load
 
 if TYPE_CHECKING:
     from grader.simulator.diagnose.kernel_code import KernelCode

@@ -28,7 +28,7 @@ from grader.simulator.diagnose.barrier_hints import (
     update_hint,
 )
 from grader.simulator.diagnose.calls import Calls
-from grader.simulator.diagnose.consequences import Flow, Value, addressed, is_load
+from grader.simulator.diagnose.consequences import Flow, Value, addressed
 from grader.simulator.diagnose.locks import Locks
 from grader.simulator.diagnose.messages import swap_fix
 from grader.simulator.diagnose.places import Gap
@@ -49,7 +49,7 @@ from grader.simulator.diagnose.races import (
     subject,
 )
 from grader.simulator.diagnose.subscripts import elements_in, in_sequence, pointees_in
-from grader.simulator.ptx.model import Instruction
+from grader.simulator.ptx.model import Instruction, is_load
 
 if TYPE_CHECKING:
     from grader.compile.syntax import Tree

@@ -258,6 +258,12 @@ _LENGTH = regex(r"\d{1,9}")
 refuses to read as one number."""
 
 
+def is_load(i: Instruction) -> bool:
+    """Whether an instruction reads memory, other than a parameter."""
+    head, *parts = i.op.split(".")
+    return head in ("ld", "ldu", "atom") and "param" not in parts
+
+
 def plain_name(symbol: str) -> str:
     """The name of a variable in the source: `_ZZ6matmulE2As` is As, `_ZN2ns1xE` is x."""
     if not symbol.startswith("_Z"):
