@@ -184,13 +184,22 @@ def _all_fields(cls: type) -> tuple[tuple[str, ...], dict[str, Any], dict[str, A
 
 def replace(instance: _T, /, **changes: Any) -> _T:
     """Return a copy of an instance of a dataclass with some fields changed."""
-    names, *_ = vars(type(instance)).get(_PLAN) or _plan(type(instance))
-    return type(instance)(**{**{name: getattr(instance, name) for name in names}, **changes})
+    cls = type(instance)
+    names, arguments, _, _, count, then = cls.__dict__.get(_PLAN) or _plan(cls)
+    ready = count == len(names) and not then and cls.__init__ is _initialize
+    if not (ready and arguments.issuperset(changes)):
+        return cls(**{**{name: getattr(instance, name) for name in names}, **changes})
+    held, new = instance.__dict__, object.__new__(cls)
+    new.__dict__.update({name: held[name] for name in names}, **changes)
+    return new
 
 
 def _initialize(self: Any, *values: Any, **named: Any) -> None:
     cls = type(self)
     names, arguments, defaults, factories, count, then = cls.__dict__.get(_PLAN) or _plan(cls)
+    if not named and not then and len(values) == len(names) == count:
+        self.__dict__.update(zip(names, values, strict=True))
+        return
     given = dict(zip(names, values, strict=False))
     if len(values) > len(names):
         raise TypeError(f"{cls.__name__}() takes {len(names)} arguments, {len(values)} were given")

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import field
 from pathlib import Path
 from statistics import median
 
-from grader import dataclass
+from grader import dataclass, replace
 from grader.checks.speed import TIMED, Options, format_duration
 from grader.checks.suite import plan as checks_of
 from grader.compile.source import compile_source

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Executor, Future
-from dataclasses import field, replace
+from dataclasses import field
 from functools import partial
 from math import prod
 from threading import Lock
 
-from grader import dataclass
+from grader import dataclass, replace
 from grader.authoring.cheats import Cheat, Cheats, NotMade
 from grader.authoring.mutation.mutants import MutantResult
 from grader.authoring.mutation.report import mutant_requirements

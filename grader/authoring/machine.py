@@ -12,7 +12,7 @@ from __future__ import annotations
 import datetime
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from itertools import zip_longest
 from pathlib import Path
 from statistics import median
@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from grader import dataclass
+from grader import dataclass, replace
 from grader.authoring.calibrate import ladder, speed_plan
 from grader.compile.program import Program
 from grader.compile.signature import with_lab_kernels

@@ -14,10 +14,9 @@ RequirementNotMet. The functions here cover the files of a lab:
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
 from pathlib import Path
 
-from grader import dataclass, regex
+from grader import dataclass, regex, replace
 from grader.authoring.mutation.mutants import MutantResult, ReportedLines, reported_lines
 from grader.authoring.new_lab import make_skeleton
 from grader.checks.quiz import mark_quiz

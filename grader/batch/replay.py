@@ -10,10 +10,10 @@ import hashlib
 import json
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from typing import Any, Literal, TypeVar
 
-from grader import dataclass, regex
+from grader import dataclass, regex, replace
 from grader.checks.result import Result, Verdict
 from grader.faults import LabFault, MachineFault, StudentFault
 from grader.feedback.grade import grade

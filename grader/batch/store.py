@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
-from grader import dataclass
+from grader import dataclass, replace
 from grader.batch.task import Task
 from grader.faults import Fault, StudentFault
 from grader.gradebook.book import Gradebook, StoredSubmission

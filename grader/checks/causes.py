@@ -10,12 +10,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Container, Iterable, Mapping, Sequence
-from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from types import MappingProxyType
 
-from grader import dataclass, regex
+from grader import dataclass, regex, replace
 from grader.labs.model import Hints
 from grader.launch import KINDS, OUTPUT_KINDS, Finding, Origin
 

@@ -9,10 +9,9 @@ depend on. `sync` and `memory` fail on any error of their kinds (`evaluate_findi
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import replace
 from types import MappingProxyType
 
-from grader import dataclass, regex
+from grader import dataclass, regex, replace
 from grader.checks.result import CaseRun, Evidence, Result, Verdict
 from grader.compile.dataflow import MAX_ORIGINS, DataFlow, read_dataflow
 from grader.compile.program import Program

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 
 import numpy as np
 
-from grader import dataclass
+from grader import dataclass, replace
 from grader.checks.findings import fold_by_visibility, kernel_line, mistake_key
 from grader.checks.mismatch import (
     Cause,

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from math import inf, prod
 from typing import Literal
 
-from grader import dataclass
+from grader import dataclass, replace
 from grader.checks.findings import (
     WRONG_OUTPUT,
     LimitResult,

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import MISSING, field, replace
+from dataclasses import MISSING, field
 from math import prod
 from types import MappingProxyType
 from typing import Any, Literal
 
-from grader import dataclass
+from grader import dataclass, replace
 from grader.checks.causes import Explanation
 from grader.compile.program import Program
 from grader.gpu.speedup import Timing

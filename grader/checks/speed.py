@@ -8,9 +8,9 @@ alone fails no kernel.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field, replace
+from dataclasses import field
 
-from grader import dataclass
+from grader import dataclass, replace
 from grader.checks.result import CheckOptions, Dependency, Evidence, Verdict, limited
 from grader.faults import LabFault
 from grader.gpu.speedup import Estimate, Timing, counted_pairs, estimate, points_share

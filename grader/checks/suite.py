@@ -5,7 +5,7 @@ from __future__ import annotations
 import pkgutil
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import MISSING, Field, fields, replace
+from dataclasses import MISSING, Field, fields
 from hashlib import sha256
 from importlib import import_module
 from importlib.util import find_spec
@@ -14,7 +14,7 @@ from types import ModuleType
 from typing import Any, get_type_hints
 
 from grader import checks as checks_folder
-from grader import dataclass, labs
+from grader import dataclass, labs, replace
 from grader.checks.findings import fold_by_visibility, with_origins
 from grader.checks.result import CheckOptions, Dependency, Evidence, Result, Verdict
 from grader.compile.cache import cache_key, load, store, user_folder

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from grader import dataclass
+from grader import dataclass, replace
 from grader.cli.terminal import doing
 from grader.faults import MachineFault, install_command
 
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from grader.labs.model import Lab
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any

@@ -224,8 +224,7 @@ class FirstCompilation:
         if self._file.suffix != ".cu":  # of several sources, the lab's kernels choose one
             return
         with suppress(Fault, *RESOURCE_ERRORS):
-            from dataclasses import replace
-
+            from grader import replace
             from grader.compile.source import LIMITS, compile_source
             from grader.submissions.sources import read_submitted
 
@@ -266,8 +265,7 @@ class Ahead:
         passed = any(check.name == "output" and check.status == "pass" for check in grade.checks)
         if not passed or not self._is_estimated or self._submission is None:
             return grade
-        from dataclasses import replace
-
+        from grader import replace
         from grader.grading.estimate.kernel import estimate_submission
 
         if self._thread is not None:
@@ -288,8 +286,7 @@ class Ahead:
         if not self._is_estimated or self._submission is None:
             return
         with suppress(Fault, *RESOURCE_ERRORS):
-            from dataclasses import replace
-
+            from grader import replace
             from grader.grading.estimate.kernel import estimate_submission
 
             limit = min(self._options.limit, AHEAD_SECONDS)
@@ -301,8 +298,7 @@ def add_cross_checks(
     lab: Lab, file: Path, options: RunOptions, grade: Grade, *, sanitizer: bool, profile: bool
 ) -> Grade:
     """Add the results of compute-sanitizer and Nsight Compute to a grade, without points."""
-    from dataclasses import replace
-
+    from grader import replace
     from grader.grading.crosscheck import cross_checks
 
     try:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from textwrap import wrap
 from typing import TYPE_CHECKING, Annotated, Any, Protocol
 
+from grader import replace
 from grader.cli.terminal import (
     PLAIN_WIDTH,
     STDOUT,

@@ -14,9 +14,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Container, Iterator
-from dataclasses import field, replace
+from dataclasses import field
 
-from grader import dataclass, regex
+from grader import dataclass, regex, replace
 from grader.compile.nvrtc import HOST_DATA, HOST_FUNCTION
 from grader.compile.preprocessor import code, directives, line_of
 from grader.compile.program import Subscript

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Container, Iterator, Sequence
-from dataclasses import field, replace
+from dataclasses import field
 
-from grader import dataclass
+from grader import dataclass, replace
 from grader.compile.syntax import Node, Tree
 
 _DECLARATORS = ("function_declarator", "abstract_function_declarator")

@@ -6,14 +6,13 @@ Both follow from CUDA's published limits, before a backend runs the launch.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from math import prod
 from types import MappingProxyType
 from typing import Any, Literal
 
 import numpy as np
 
-from grader import dataclass
+from grader import dataclass, replace
 from grader.compile.program import Kernel
 from grader.launch import (
     MULTIPROCESSOR_LIMITS,

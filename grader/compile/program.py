@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field, replace
+from dataclasses import field
 
-from grader import dataclass
+from grader import dataclass, replace
 from grader.compile.preprocessor import line_of
 from grader.launch import Finding, Resources
 

@@ -9,12 +9,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from math import prod
 
 import numpy as np
 
-from grader import regex
+from grader import regex, replace
 from grader.compile.diagnostics import student_fault
 from grader.compile.entries import variable_bytes
 from grader.compile.functions import declarations, function_line

@@ -18,12 +18,11 @@ from __future__ import annotations
 
 import os
 import time
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
-from grader import dataclass, regex
+from grader import dataclass, regex, replace
 from grader.compile.cache import cache_key, files_below, load, store, user_folder
 from grader.compile.diagnostics import (
     IS_HOST_DATA,

@@ -7,13 +7,12 @@ often UTF-16. Texts are plain: a student's source in them is never read as Markd
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 
 from lsprotocol import types
 
-from grader import regex
+from grader import regex, replace
 from grader.checks.causes import Fix
 from grader.grading.record import Grade
 from grader.launch import Trace

@@ -9,13 +9,13 @@ from __future__ import annotations
 import pkgutil
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import field
 from importlib import import_module
 from pathlib import PurePath
 from types import ModuleType
 from typing import Literal
 
-from grader import dataclass
+from grader import dataclass, replace
 from grader import export as folder
 from grader.faults import LabFault, did_you_mean
 from grader.gradebook.ledger import Student

@@ -7,9 +7,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Sequence
-from dataclasses import replace
 
-from grader import regex
+from grader import regex, replace
 from grader.checks.causes import Clue, Explanation, Fix
 from grader.checks.result import Evidence, Result
 from grader.checks.suite import Check, evaluate_all, plan

@@ -11,11 +11,10 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 from itertools import chain, islice
 from typing import Any
 
-from grader import dataclass, regex
+from grader import dataclass, regex, replace
 from grader.checks.causes import CORRECTNESS
 from grader.checks.result import Evidence, Result, Verdict
 from grader.checks.suite import Check, award, evaluate_all, evaluate_one

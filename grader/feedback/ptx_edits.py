@@ -10,10 +10,9 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from itertools import combinations, islice, pairwise
 
-from grader import dataclass, regex
+from grader import dataclass, regex, replace
 from grader.simulator.decode.dataflow import targets
 from grader.simulator.decode.operands import address, address_or_none
 from grader.simulator.ptx.constants import integer

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from functools import cache, cached_property
 from itertools import islice
 from typing import Any
@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from grader import dataclass
+from grader import dataclass, replace
 from grader.feedback.ptx_edits import Change, insert_slots, line_at, list_changes
 from grader.launch import Array, Arrays, Launch, unpack_launches
 from grader.simulator.core import bindings as c

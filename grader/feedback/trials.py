@@ -12,14 +12,13 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from numpy.typing import NDArray
 
-from grader import dataclass, regex
+from grader import dataclass, regex, replace
 from grader.compile.nvrtc import SUCCESS, Nvrtc
 from grader.compile.preprocessor import directives
 from grader.faults import LabFault

@@ -21,14 +21,13 @@ from __future__ import annotations
 import hashlib
 import hmac
 from collections.abc import Sequence
-from dataclasses import replace
 from math import prod
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from grader import dataclass
+from grader import dataclass, replace
 from grader.compile.program import Kernel, Parameter
 from grader.launch import Array, Finding, Launch
 

@@ -16,14 +16,13 @@ import warnings
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from grader import dataclass, regex
+from grader import dataclass, regex, replace
 from grader.compile.cache import cache_key, load, store, user_folder
 from grader.compile.diagnostics import machine_failure
 from grader.compile.entries import kernels

@@ -10,13 +10,12 @@ import time
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
-from dataclasses import replace
 from importlib.resources import files
 from typing import Any
 
 import numpy as np
 
-from grader import dataclass
+from grader import dataclass, replace
 from grader.compile.cache import cache_key, load, store, user_folder
 from grader.compile.launch_limits import launch_error, with_parameter_types
 from grader.compile.program import Kernel, Program

@@ -13,13 +13,12 @@ import re
 import shutil
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from math import isfinite
 from pathlib import Path
 
 import numpy as np
 
-from grader import dataclass, regex
+from grader import dataclass, regex, replace
 from grader.compile.launch_limits import launch_error, with_parameter_types
 from grader.compile.program import Program
 from grader.faults import MachineFault

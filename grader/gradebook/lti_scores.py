@@ -16,13 +16,12 @@ import hashlib
 import json
 import secrets
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any, Literal
 
 from sqlalchemy import Connection, Row, func, select, update
 
-from grader import dataclass
+from grader import dataclass, replace
 from grader.gradebook import entries as counting
 from grader.gradebook.chain import insert_new, record_event, storable
 from grader.gradebook.course import Course

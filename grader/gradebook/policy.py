@@ -9,11 +9,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any, Literal, TypeVar, get_args
 
-from grader import dataclass, regex
+from grader import dataclass, regex, replace
 from grader.grading.record import HiddenFeedback
 
 Counts = Literal["best", "last", "chosen"]

@@ -13,7 +13,6 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
-from dataclasses import replace
 from functools import cache, lru_cache
 from math import prod
 from pathlib import Path
@@ -21,6 +20,7 @@ from threading import Lock
 from typing import TypeVar
 
 import grader
+from grader import replace
 from grader.checks.suite import Check
 from grader.compile.cache import files_below, load, store, user_folder
 from grader.compile.program import Program

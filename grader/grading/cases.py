@@ -11,13 +11,13 @@ from collections import OrderedDict
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import field, replace
+from dataclasses import field
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from grader import dataclass
+from grader import dataclass, replace
 from grader.checks.result import CaseRun
 from grader.compile.program import Program
 from grader.grading.run import run_all

@@ -7,10 +7,10 @@ counters are reported next to the simulator's of the same launch.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from math import prod
 
+from grader import replace
 from grader.checks.result import Result
 from grader.compile.program import Program
 from grader.compile.source import compile_source

@@ -13,12 +13,12 @@ from __future__ import annotations
 import hashlib
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import field
 from datetime import UTC, datetime
 from functools import partial
 from typing import Literal
 
-from grader import __version__, dataclass
+from grader import __version__, dataclass, replace
 from grader.checks.causes import Explanation, with_tried_hints
 from grader.checks.quiz import mark_quiz
 from grader.checks.resources import Options as Resources

@@ -6,11 +6,10 @@ import os
 import stat
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from grader import dataclass
+from grader import dataclass, replace
 from grader.compile.cache import cache_key, load, store, user_folder
 from grader.compile.program import Program
 from grader.compile.source import compile_source, toolchain

@@ -8,9 +8,9 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
-from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
+from grader import replace
 from grader.checks.speed import Options
 from grader.checks.suite import plan
 from grader.compile.launch_limits import launch_error

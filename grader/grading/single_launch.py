@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from functools import partial
 from math import prod
 from pathlib import Path
@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from grader import dataclass, regex
+from grader import dataclass, regex, replace
 from grader.compile.launch_limits import exceeded_limit
 from grader.compile.program import Kernel, Parameter, Program
 from grader.compile.source import compile_source

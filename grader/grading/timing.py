@@ -14,12 +14,12 @@ from __future__ import annotations
 import secrets
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from grader import replace
 from grader.checks.result import CaseRun, Evidence
 from grader.checks.speed import Options, thresholds_for, timed_case, timed_size
 from grader.checks.suite import Check, evaluate_all

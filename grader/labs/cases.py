@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import hmac
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from math import prod
 from types import MappingProxyType
 from typing import Any
@@ -13,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from grader import replace
 from grader.faults import LabFault
 from grader.labs.expressions import evaluate_expression, evaluate_integer
 from grader.labs.model import ArgumentSpec, Case, Derivation, Geometry, Lab, PreparedCase

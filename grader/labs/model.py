@@ -11,14 +11,14 @@ and may define `verify` for large outputs of timed launches.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field, replace
+from dataclasses import field
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from grader import dataclass
+from grader import dataclass, replace
 from grader.launch import Array, Launch, Scalar
 
 Visibility = Literal["public", "hidden"]

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Form, Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 
-from grader import __version__
+from grader import __version__, replace
 from grader.gradebook.workers import Health
 from grader.portal.lti.standing import KeptStandings
 from grader.portal.requests import Visitor, require_form, require_student, site_of, visitor

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
-from dataclasses import replace
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, File, Form, HTTPException, Request, UploadFile
@@ -11,6 +10,7 @@ from fastapi.responses import HTMLResponse, PlainTextResponse, RedirectResponse,
 from sse_starlette import EventSourceResponse
 from starlette.concurrency import run_in_threadpool
 
+from grader import replace
 from grader.faults import StudentFault
 from grader.gradebook.values import StoredSubmission
 from grader.labs.quiz import ANSWERS_FILE

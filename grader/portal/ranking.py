@@ -15,11 +15,10 @@ others follow, the lower simulated cost first. Between equals the earlier submis
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
-from grader import dataclass
+from grader import dataclass, replace
 from grader.gradebook.board import Member, folded
 from grader.gradebook.values import Entry, GradeJson
 from grader.grading.cost import Cost

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
 from fastapi import HTTPException, Request
 
-from grader import dataclass
+from grader import dataclass, replace
 from grader.faults import LabFault, StudentFault
 from grader.gradebook.course_schema import read_moment
 from grader.gradebook.people import Person

@@ -14,11 +14,10 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 
-from grader import __version__, dataclass
+from grader import __version__, dataclass, replace
 from grader.batch.batch import MAX_CONSECUTIVE_FAULTS, Leases
 from grader.batch.store import task_of
 from grader.batch.task import Answer, BatchOptions, Task, batch_key, grade_task, local_tools

@@ -5,13 +5,12 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import replace
 from unicodedata import normalize
 
 from rich.cells import cell_len, set_cell_size
 from rich.text import Text
 
-from grader import dataclass, regex
+from grader import dataclass, regex, replace
 from grader.checks.causes import sort_findings
 from grader.checks.result import Result
 from grader.faults import pluralize

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
 from rich.cells import cell_len
 from rich.text import Text
 
-from grader import dataclass
+from grader import dataclass, replace
 from grader.checks.causes import Cause, sort_findings
 from grader.faults import pluralize
 from grader.launch import OUTPUT_KINDS, Dim3, Finding

@@ -14,8 +14,8 @@ without places, counts and values; "full" shows everything.
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import replace
 
+from grader import replace
 from grader.checks.result import Result, Status, Verdict
 from grader.checks.speed import TIMED
 from grader.grading.record import CaseResult, Grade, HiddenFeedback

@@ -10,11 +10,10 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from math import isfinite
 from typing import Any, Literal
 
-from grader import dataclass
+from grader import dataclass, replace
 from grader.checks.findings import location_key
 from grader.checks.result import Result
 from grader.grading.record import Grade, full_finding_json

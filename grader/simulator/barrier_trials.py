@@ -8,12 +8,12 @@ source, so that a barrier can be put there: no hint names a place that was tried
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from functools import cache, partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from grader import replace
 from grader.simulator.core import bindings as c
 from grader.simulator.core.run import Machine, Raw
 from grader.simulator.diagnose.barrier_hints import Meeting

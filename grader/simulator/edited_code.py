@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from copy import copy
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from grader import replace
 from grader.simulator.core import bindings as c
 from grader.simulator.core.run import Machine, Raw
 from grader.simulator.decode.memory import ACQUIRE, HAS_ACQUIRES, HAS_FENCES, RELEASE

@@ -15,9 +15,9 @@ Fences are places of pauses, too: which one of two comes first decides what thei
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from dataclasses import replace
 from itertools import product
 
+from grader import replace
 from grader.launch import Finding, Launch, Severity
 from grader.simulator.core import bindings as c
 from grader.simulator.core.run import Machine

@@ -22,12 +22,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Container, Iterable, Iterator
-from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from grader import dataclass
+from grader import dataclass, replace
 from grader.simulator.core import bindings as c
 from grader.simulator.core.run import Machine, Raw
 from grader.simulator.decode.blocks import COMPUTES

@@ -20,9 +20,9 @@ all. `found_between_lanes` runs other threads when some lanes of an instruction 
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from itertools import islice, product
 
+from grader import replace
 from grader.launch import Array, Finding, Launch
 from grader.simulator.core.bindings import LOST_UPDATE
 from grader.simulator.core.run import Machine, Raw

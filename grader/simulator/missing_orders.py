@@ -11,10 +11,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
 from copy import copy
-from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from grader import replace
 from grader.simulator.barrier_trials import EarlySignals
 from grader.simulator.core import bindings as c
 from grader.simulator.core.run import Machine, Raw

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from grader import dataclass
+from grader import dataclass, replace
 from grader.launch import Finding, Launch
 from grader.simulator.core.bindings import ANOTHER_LANE
 from grader.simulator.core.run import Limits, Machine, Raw

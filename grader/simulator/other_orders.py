@@ -15,12 +15,12 @@ all orders in which no warp is interrupted: what the threads do one after the ot
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 from itertools import product
 from typing import Any
 
 from numpy.typing import NDArray
 
+from grader import replace
 from grader.launch import Finding, Trace
 from grader.simulator.core.bindings import ANOTHER_WARP
 from grader.simulator.core.run import Machine, Raw

@@ -13,12 +13,12 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Callable, Mapping, Set
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from grader import replace
 from grader.compile.program import Kernel
 from grader.launch import Array, Launch
 from grader.simulator.core import bindings as c

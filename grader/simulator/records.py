@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from functools import cached_property
 from math import prod
 from typing import TYPE_CHECKING, Any
@@ -16,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from grader import regex
+from grader import regex, replace
 from grader.launch import WARP_SIZE, Launch
 from grader.simulator.core import bindings as c
 from grader.simulator.core.run import Limits, Machine, Raw

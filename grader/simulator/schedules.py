@@ -18,13 +18,13 @@ out.
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Iterator, Sequence
-from dataclasses import replace
 from math import prod
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from grader import replace
 from grader.launch import Array, Dim3, Finding, Launch, Trace
 from grader.simulator.core.bindings import ANOTHER_WARP, LIMIT, TIMEOUT
 from grader.simulator.core.run import Machine, Raw

@@ -11,7 +11,6 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from functools import lru_cache
 from math import prod
 from types import MappingProxyType
@@ -20,6 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from grader import replace
 from grader.compile import launch_limits
 from grader.compile.program import Kernel, Program
 from grader.launch import Arrays, Finding, Launch, Trace, WorkMeasure, unpack_launches

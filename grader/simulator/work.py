@@ -10,13 +10,14 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from math import prod
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from grader import replace
 from grader.launch import WARP_SIZE, Array, Arrays, Launch, Resources, unpack_launches
 from grader.simulator.chains import FUSED, NotCounted, block_chain, class_of
 from grader.simulator.core.bindings import COUNT_DISTINCT, core

@@ -20,10 +20,9 @@ import re
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 
-from grader import dataclass, regex
+from grader import dataclass, regex, replace
 from grader.faults import LabFault, MachineFault, StudentFault
 from grader.submissions.files import (
     MAX_BYTES,

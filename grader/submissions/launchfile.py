@@ -40,7 +40,7 @@ those that are `in`.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import field, replace
+from dataclasses import field
 from math import prod
 from pathlib import Path
 from typing import Any, Literal
@@ -48,7 +48,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from grader import dataclass
+from grader import dataclass, replace
 from grader.faults import LabFault
 from grader.labs.files import Document, read_document
 from grader.launch import Argument, Array, Dim3, Launch, Packed, Scalar, Texture

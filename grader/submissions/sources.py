@@ -16,12 +16,12 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import fields, is_dataclass, replace
+from dataclasses import fields, is_dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
-from grader import dataclass, regex
+from grader import dataclass, regex, replace
 from grader.faults import Fault, pluralize
 from grader.labs.model import KernelSpec, Lab
 from grader.submissions.containers import (

@@ -12,14 +12,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from grader import regex
+from grader import regex, replace
 from grader.authoring.requirements import lab_folder, variant_kind
 from grader.checks.causes import sort_findings
 from grader.compile.source import compile_source

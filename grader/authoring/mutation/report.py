@@ -10,13 +10,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
 from pydantic import Field
 
-from grader import dataclass
+from grader import dataclass, replace
 from grader.authoring.mutation.mutants import Mutant, MutantResult
 from grader.labs.files import Document, read_document
 from grader.labs.schema import Strict

@@ -12,11 +12,11 @@ import datetime
 import hashlib
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, field, replace
+from dataclasses import asdict, field
 from pathlib import Path
 from typing import Any
 
-from grader import dataclass
+from grader import dataclass, replace
 from grader.compile.cache import cache_key, load, store, user_folder
 from grader.faults import LabFault, file_fault
 from grader.grading.estimate.fit import (

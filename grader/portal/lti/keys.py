@@ -13,7 +13,6 @@ import os
 import stat
 import tempfile
 from collections.abc import Callable
-from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import lru_cache
 from pathlib import Path
@@ -22,7 +21,7 @@ from typing import Any
 from joserfc.errors import JoseError
 from joserfc.jwk import RSAKey
 
-from grader import dataclass
+from grader import dataclass, replace
 from grader.faults import LabFault, MachineFault
 from grader.gradebook.database import utc_now
 

@@ -7,11 +7,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from math import prod
 
-from grader import dataclass
+from grader import dataclass, replace
 from grader.checks.traffic import line_hints
 from grader.compile.program import Program
 from grader.faults import LabFault, closest_match

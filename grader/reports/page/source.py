@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Container, Iterator, Mapping, Sequence
-from dataclasses import replace
 
-from grader import dataclass
+from grader import dataclass, replace
 from grader.compile.preprocessor import MAX_LINE
 from grader.compile.syntax import MAX_PIECE, Node, parse
 from grader.grading.record import Grade

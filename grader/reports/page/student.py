@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Container, Iterator, Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import field
 from xml.etree.ElementTree import Element, SubElement, tostring
 
 from markupsafe import Markup
 
-from grader import dataclass
+from grader import dataclass, replace
 from grader.checks.causes import CORRECTNESS, MEASURED, Cause, find_causes, sort_findings
 from grader.checks.findings import Key, fold, location_key
 from grader.checks.result import Result

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import time
 from copy import copy
-from dataclasses import replace
 from functools import cached_property, partial
 from math import prod
 
 import numpy as np
 from numpy.typing import NDArray
 
-from grader import dataclass
+from grader import dataclass, replace
 from grader.launch import Array, Launch
 from grader.simulator.core import bindings as c
 from grader.simulator.core.encode import (

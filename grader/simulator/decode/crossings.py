@@ -10,9 +10,9 @@ is read from there is followed to its use.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import field
 
-from grader import dataclass, regex
+from grader import dataclass, regex, replace
 from grader.compile.program import Subscript
 from grader.simulator.decode.blocks import COMPUTES
 from grader.simulator.decode.dataflow import (

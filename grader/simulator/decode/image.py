@@ -8,10 +8,10 @@ program counters differ.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import field
 from functools import lru_cache
 
-from grader import dataclass
+from grader import dataclass, replace
 from grader.simulator.decode.blocks import Loop, preferred_order, successors
 from grader.simulator.decode.control_flow import BRANCH, FALL, TABLE, Block, End
 from grader.simulator.decode.crossings import Use

@@ -12,11 +12,10 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from functools import cached_property
 from itertools import islice
 
-from grader import dataclass, regex
+from grader import dataclass, regex, replace
 from grader.simulator.decode.dataflow import targets
 from grader.simulator.decode.library_calls import memcpy_lines
 from grader.simulator.decode.memory import SPACES

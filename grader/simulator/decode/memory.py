@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import replace
 
+from grader import replace
 from grader.simulator.decode.instructions import Insn, Known, NotSimulated
 from grader.simulator.decode.operands import OperandError, Operands, address, vector
 from grader.simulator.ptx.model import STRONG_READS, TYPE_BYTES, Function

@@ -11,9 +11,9 @@ of an earlier round has another number than the present one.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import field
 
-from grader import dataclass, regex
+from grader import dataclass, regex, replace
 from grader.simulator.decode.indexing import Indexing, Statics, indexings
 from grader.simulator.decode.instructions import Insn
 from grader.simulator.decode.library_calls import Copy, copies, printed_arguments

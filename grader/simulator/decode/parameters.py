@@ -9,9 +9,8 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 
-from grader import regex
+from grader import regex, replace
 from grader.simulator.decode.dataflow import BRANCHES, Piece, copies_value, pieces, sources, targets
 from grader.simulator.decode.operands import address_or_none
 from grader.simulator.ptx.model import FRAME, Function, Instruction, Location, Variable

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from grader import regex
+from grader import regex, replace
 from grader.launch import Finding, OtherAccess, Severity
 from grader.simulator.core import bindings as c
 from grader.simulator.core.memory import GRID_REGISTERS

@@ -18,8 +18,8 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import replace
 
+from grader import replace
 from grader.simulator.core import bindings as c
 from grader.simulator.core.memory import RESERVED_BYTES
 from grader.simulator.core.run import Raw

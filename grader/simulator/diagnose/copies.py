@@ -7,9 +7,8 @@ core/watch/copies.c): the low bits are the reason, the others a number that belo
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 
-from grader import regex
+from grader import regex, replace
 from grader.launch import Finding
 from grader.simulator.core import bindings as c
 from grader.simulator.diagnose.barrier_hints import barrier_advice

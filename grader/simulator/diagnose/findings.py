@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from functools import cached_property, partial
 from math import prod
 from typing import Any
 
+from grader import replace
 from grader.compile.program import Parameter
 from grader.launch import Array, Finding, Launch, Severity
 from grader.simulator.core import bindings as c

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from types import MappingProxyType
 
-from grader import regex
+from grader import regex, replace
 from grader.launch import Finding
 from grader.simulator.core import bindings as c
 from grader.simulator.diagnose.races import Report

@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from grader import dataclass, regex
+from grader import dataclass, regex, replace
 from grader.simulator.decode.dataflow import sources
 from grader.simulator.decode.memory import is_strong
 from grader.simulator.diagnose.consequences import Flow

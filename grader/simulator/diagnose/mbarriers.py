@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import replace
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from grader import regex
+from grader import regex, replace
 from grader.launch import Finding, Severity
 from grader.simulator.core import bindings as c
 from grader.simulator.diagnose.copies import not_awaited_by

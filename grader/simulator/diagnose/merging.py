@@ -8,11 +8,11 @@ variant's loads in the same lines.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import replace
 from functools import lru_cache, reduce
 
 import numpy as np
 
+from grader import replace
 from grader.launch import Finding
 from grader.simulator.core import bindings as c
 from grader.simulator.core.run import Raw

@@ -10,11 +10,10 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections.abc import Iterator
-from dataclasses import replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Literal
 
-from grader import dataclass, regex
+from grader import dataclass, regex, replace
 
 if TYPE_CHECKING:
     from grader.compile.syntax import Node, Tree

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from functools import cached_property
 from itertools import chain, groupby
 from typing import TYPE_CHECKING, Protocol
 
-from grader import dataclass, regex
+from grader import dataclass, regex, replace
 from grader.simulator.core import bindings as c
 from grader.simulator.diagnose.places import Gap, Kind
 from grader.simulator.diagnose.races import (

@@ -9,11 +9,10 @@ calls: into the callee, and from its returns to every caller.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 from functools import cached_property
 from typing import Literal
 
-from grader import dataclass
+from grader import dataclass, replace
 from grader.launch import Dim3
 from grader.simulator.core import bindings as c
 from grader.simulator.decode.blocks import reachable, successors

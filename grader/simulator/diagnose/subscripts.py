@@ -12,11 +12,10 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import replace
 from math import prod
 from typing import TYPE_CHECKING
 
-from grader import regex
+from grader import regex, replace
 from grader.compile.program import Subscript
 from grader.simulator.core import bindings as c
 from grader.simulator.decode.module import Image

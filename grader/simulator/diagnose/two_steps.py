@@ -9,12 +9,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Sequence
-from dataclasses import replace
 from functools import cached_property
 from math import prod
 from typing import TYPE_CHECKING
 
-from grader import regex
+from grader import regex, replace
 from grader.launch import Dim3, Finding
 from grader.simulator.core import bindings as c
 from grader.simulator.decode.operands import vector

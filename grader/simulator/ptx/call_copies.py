@@ -11,9 +11,8 @@ what the caller does before and after it. That is for an analysis of the caller,
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 
-from grader import dataclass, regex
+from grader import dataclass, regex, replace
 from grader.simulator.ptx.model import Function, Instruction
 
 MOST_COPIES = 64

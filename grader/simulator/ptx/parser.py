@@ -7,10 +7,10 @@ meaning of an instruction. Anything else is a PtxError that names the statement.
 from __future__ import annotations
 
 import re
-from dataclasses import field, replace
+from dataclasses import field
 from functools import lru_cache
 
-from grader import dataclass, regex
+from grader import dataclass, regex, replace
 from grader.simulator.ptx.model import (
     TYPE_BYTES,
     Function,

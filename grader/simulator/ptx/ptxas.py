@@ -21,9 +21,8 @@ import math
 from bisect import bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Iterator
-from dataclasses import replace
 
-from grader import regex
+from grader import regex, replace
 from grader.simulator.ptx.model import STRONG_READS, Function, Instruction, Module
 
 _PRODUCTS = {

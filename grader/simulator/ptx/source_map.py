@@ -13,11 +13,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from functools import cached_property
 from os.path import basename
 
-from grader import regex
+from grader import regex, replace
 from grader.simulator.ptx.call_copies import with_a_copy_for_each_call
 from grader.simulator.ptx.debug_info import CallSite, call_sites
 from grader.simulator.ptx.model import Function, Instruction, Location, Module, function_name

@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import replace
 
-from grader import regex
+from grader import regex, replace
 from grader.submissions.gather import LayoutResult, choose_submission
 from grader.submissions.listing import ListedFile, Listing
 

@@ -7,9 +7,8 @@ participant's in Moodle's grading worksheet. Moodle does not record the time.
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 
-from grader import regex
+from grader import regex, replace
 from grader.submissions.gather import LayoutResult, choose_submission
 from grader.submissions.listing import ListedFile, Listing
 
