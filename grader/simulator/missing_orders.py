@@ -19,11 +19,7 @@ from grader.simulator.barrier_trials import EarlySignals
 from grader.simulator.core import bindings as c
 from grader.simulator.core.run import Machine, Raw
 from grader.simulator.decode.dataflow import targets
-from grader.simulator.decode.memory import (
-    SCOPE_CTA,
-    is_strong,
-    scope_of,
-)
+from grader.simulator.decode.memory import SCOPE_CTA, is_strong, scope_of
 from grader.simulator.diagnose.locks import plain_signals, publishes
 from grader.simulator.diagnose.race_messages import Missing, Pair
 from grader.simulator.diagnose.races import (
@@ -210,6 +206,25 @@ class OrderTrials:
         if more := both - out.keys():
             sides = (more, set[Pair]()) if swaps else (set[Pair](), more)
             out |= self._confirmed(more, *sides, waits, signals)
+        found = self._by_a_fence(by_signals - out.keys(), signals, acquire=False)
+        return out | found | self._by_a_fence(by_waits - {*out, *found}, waits, acquire=True)
+
+    def _by_a_fence(
+        self, pairs: set[Pair], tried: Sequence[int], *, acquire: bool
+    ) -> dict[Pair, Missing]:
+        """The races that end by one fence, which orders all waits before it, or signals behind it.
+
+        Args:
+            pairs: the races, none of which ends by the order of one line's waits or signals.
+            tried: the waits that it may follow, or the signals that it may precede.
+            acquire: whether it follows waits.
+        """
+        out: dict[Pair, Missing] = {}
+        for line in self._nearest(pairs, tried, acquire=acquire):
+            left = self._left_with_fences([pc + acquire for pc in self._at(line, tried)])
+            one = Missing(line * acquire, line * (not acquire), fences=True)
+            known = {p: frozenset(self.lines[pc] for pc in p) for p in pairs - out.keys()}
+            out |= {p: one for p, own in known.items() if left is not None and own not in left}
         return out
 
     def _confirmed(
@@ -297,16 +312,22 @@ class OrderTrials:
             acquire: whether waits are tried.
         """
         out: dict[Pair, int] = {}
-        near = {pair[0 if acquire else 1] for pair in pairs}
-        found = sorted(
-            (*self._distance(pc, near, acquire=acquire), self.lines[pc]) for pc in tried if near
-        )
-        for line in [*dict.fromkeys(line for *_, line in found)][:MOST_LINES]:
+        for line in self._nearest(pairs, tried, acquire=acquire):
             own = self._at(line, tried)
             chosen = (own, others) if acquire else (others, own)
             left = self._remaining(ordering(self.machine, self._rows, *chosen))
             out |= {p: line for p in pairs if p not in out and frozenset(p) not in left}
         return out
+
+    def _nearest(
+        self, pairs: Collection[Pair], tried: Sequence[int], *, acquire: bool
+    ) -> list[int]:
+        """The lines of the waits, or signals, that are nearest to some races."""
+        near = {pair[0 if acquire else 1] for pair in pairs}
+        found = sorted(
+            (*self._distance(pc, near, acquire=acquire), self.lines[pc]) for pc in tried if near
+        )
+        return [*dict.fromkeys(line for *_, line in found)][:MOST_LINES]
 
     def _distance(self, pc: int, near: Iterable[int], *, acquire: bool) -> tuple[int, bool, int]:
         """How far a wait or signal is from accesses; what publishes by a swap is before others."""

@@ -550,3 +550,45 @@ extern "C" __global__ void block_updates_behind_one_lock(int *lock, int *sum)
   __syncthreads();
   if (threadIdx.x == 0) atomicExch(lock, 0);
 }
+
+// Wrong: a fence is missing before two locks are freed. It orders both, and neither alone is enough.
+// kernel two_locks_unfenced grid 2 block 32
+// inout lock int32 = np.zeros(5) -> _
+// inout sum int32 = np.zeros(5) -> _
+// hints Call __threadfence() before line F<. A run with that does not have this race.
+extern "C" __global__ void two_locks_unfenced(int *lock, int *sum) {
+  int a = threadIdx.x % 4, b = a + 1;
+  for (bool done = false; !done;) {
+    if (atomicCAS(&lock[a], 0, 1) == 0) {
+      if (atomicCAS(&lock[b], 0, 1) == 0) {
+        __threadfence();
+        sum[a] -= 1;  // <- race
+        sum[b] += 1;  // <- race
+        atomicExch(&lock[b], 0);  // <F
+        done = true;
+      }
+      atomicExch(&lock[a], 0);
+    }
+  }
+}
+
+// Wrong: a fence is missing behind both locks.
+// kernel two_locks_unacquired grid 2 block 32
+// inout lock int32 = np.zeros(5) -> _
+// inout sum int32 = np.zeros(5) -> _
+// hints Call __threadfence() after line T<. A run with that does not have this race.
+extern "C" __global__ void two_locks_unacquired(int *lock, int *sum) {
+  int a = threadIdx.x % 4, b = a + 1;
+  for (bool done = false; !done;) {
+    if (atomicCAS(&lock[a], 0, 1) == 0) {
+      if (atomicCAS(&lock[b], 0, 1) == 0) {  // <T
+        sum[a] -= 1;  // <- race
+        sum[b] += 1;  // <- race
+        __threadfence();
+        atomicExch(&lock[b], 0);
+        done = true;
+      }
+      atomicExch(&lock[a], 0);
+    }
+  }
+}
