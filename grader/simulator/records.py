@@ -48,6 +48,8 @@ with 3, 5, 9 and 33 lines on an H200; `l1_lines` of grader/gpu/sweep.py measures
 
 MOST_TRACED = 1 << 16
 """The accesses that are recorded to know which threads or blocks came to a place."""
+_STEPS_TRACED = 16 * MOST_TRACED
+"""The warp instructions of a block by then: an endless loop need not reach its limit again."""
 
 _WHERE = ("at", "bytes", "block", "thread", "phase", "space", "buffer")
 _WORD_BYTES, _NOBODY = 4, 1 << 62
@@ -306,7 +308,8 @@ class Conflicts:
 
     def __init__(self, machine: Machine, launch: Launch, limits: Limits) -> None:
         self.machine, self.launch = machine, launch
-        self.limits = replace(limits, trace=MOST_TRACED, proof=False)
+        most = min(limits.steps, _STEPS_TRACED)
+        self.limits = replace(limits, trace=MOST_TRACED, steps=most, proof=False)
 
     @cached_property
     def accesses(self) -> NDArray[np.void]:
