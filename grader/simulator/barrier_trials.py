@@ -244,13 +244,14 @@ class SignalTrials:
         if not pairs or raw.steps > MOST_STEPS or breaks_barriers(raw, self.code.image, self.code):
             return {}
         own = {p: dict.fromkeys(self._places(p, warp=not across[p])) for p in sorted(pairs)}
-        every = dict.fromkeys(place for places in own.values() for place in places)
+        found = dict.fromkeys(place for places in own.values() for place in places)
+        every = sorted(found, key=lambda place: abs(place.line - place.access))
         out: dict[Pair, Missing] = {}
         lines = self.code.line_of
         most = most_trials(self.code.image, MOST_MEETINGS)
-        fenced = {replace(place, fence=True): place for place in [*every][: most // 2]}
+        fenced = {replace(place, fence=True): place for place in every[: most // 2]}
         own = {p: own[p] | {x: None for x, y in fenced.items() if y in own[p]} for p in own}
-        for place in [*[*every][:most], *fenced]:
+        for place in [*every[:most], *fenced]:
             missing = [pair for pair in pairs - out.keys() if place in own[pair]]
             if not missing or (left := self._left(place)) is None:
                 continue

@@ -2426,3 +2426,31 @@ extern "C" __global__ void stages_never_released(const int *x, int *y) {
     }
     if (!fills) y[t] = sum;
 }
+
+// Wrong: one thread waits for a free buffer, and the others fill it at once.
+// kernel filled_before_it_is_free grid 2 block 64
+// in x int32 = np.arange(6 * 64)
+// inout ring int32 = np.zeros(2 * 64) -> _
+// inout tail int32 = np.zeros(1) -> _
+// inout head int32 = np.zeros(1) -> _
+// out y int32 = x.reshape(6, 64)[:, ::-1].reshape(-1)
+// hints The thread in line W< waits for other blocks while threads of its own go on to line F<.
+extern "C" __global__ void filled_before_it_is_free(const int *x, int *ring, int *tail, int *head, int *y) {
+    int t = threadIdx.x;
+    auto fill = [&](int i) {
+        if (t == 0) while (i - device_int(*head).load(cuda::memory_order_acquire) > 1) {}  // <W
+        ring[i % 2 * 64 + t] = x[i * 64 + t];  // <F <- race
+        __syncthreads();
+        if (t == 0) device_int(*tail).store(i + 1, cuda::memory_order_release);
+    };
+    auto empty = [&](int i) {
+        if (t == 0) while (device_int(*tail).load(cuda::memory_order_acquire) <= i) {}
+        __syncthreads();
+        y[i * 64 + t] = ring[i % 2 * 64 + 63 - t];  // <- race
+        __syncthreads();
+        if (t == 0) device_int(*head).store(i + 1, cuda::memory_order_release);
+    };
+    for (int i = 0; i < 6; ++i)
+        if (blockIdx.x == 0) fill(i);
+        else empty(i);
+}
