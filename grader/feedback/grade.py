@@ -7,15 +7,16 @@ is measured while the submission compiles and runs, and wrong outputs are locali
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import contextmanager
+from dataclasses import replace
 from threading import Event
 from typing import Any, Literal
 
 from numpy.typing import NDArray
 
-from grader import dataclass, replace
+from grader import dataclass
 from grader.checks.mismatch import compare
 from grader.checks.result import CaseRun, Evidence
 from grader.checks.suite import plan
@@ -196,7 +197,6 @@ def grade(
     student: str = "", answers: AnswerSheet | None = None,
     recorded: Sequence[Timing] | None = None,
     fixes: bool = False, is_first: bool = False,
-    searches: Callable[[Sequence[Finding]], bool] = lambda errors: True,
     progress: Progress = lambda step, number, steps: None,
 ) -> Grade:  # fmt: skip
     """Grade one submission on one backend.
@@ -216,7 +216,6 @@ def grade(
         fixes: whether to try edits of the source, to find one that makes every public case right.
         is_first: whether the lab's baseline and quiz are most likely measured now; they begin at
             once then, not when the submission waits for a child.
-        searches: whether to search the lines at fault, given the errors that the runs have.
         progress: called before each step.
 
     What does not compile has 0 points and findings; a system error costs none. Raises LabFault.
@@ -237,8 +236,7 @@ def grade(
         def localize(evidence: Evidence, options: RunOptions) -> Evidence:
             from grader.feedback.explanation import explain  # imported while the submission runs
 
-            if searches([f for run in evidence.runs if run.trace for f in run.trace.errors]):
-                evidence = localize_faults(evidence, options)
+            evidence = localize_faults(evidence, options)
             return replace(evidence, explanation=explain(evidence, options, fixes=fixes))
 
         graded = grade_submission(job, quiz=quiz, localize=localize, progress=progress)

@@ -105,22 +105,17 @@ def _timed_out(graded: Grade) -> bool:
 def evaluate_mutant(profile: SolutionProfile, source: str) -> Verdict:
     """Compile a mutant, compare its PTX with the solution's, and grade it as a submission.
 
-    It is graded on the public cases and, when they do not catch it, on all cases. The line at fault
-    is searched unless an error names it anyway. Raises LabFault and MachineFault.
+    It is graded on the public cases and, when they do not catch it, on all cases. Raises LabFault
+    and MachineFault.
     """
     submission = submission_of(profile.lab, source)
     if _is_same(profile, submission):
         return Verdict("same-ptx")
-
-    def searches(errors: Sequence[Finding]) -> bool:
-        return not reported_lines(profile.source, source, errors).named
-
     views: tuple[Visibility, ...] = ("public", "all")
     for visibility in views:
         graded = _graded(
-            profile.lab, submission, visibility, profile.seed, profile.limit, profile.step_limit,
-            searches,
-        )  # fmt: skip
+            profile.lab, submission, visibility, profile.seed, profile.limit, profile.step_limit
+        )
         failed = [c for c in graded.checks if c.status == "fail" and c.name in profile.passed]
         if failed:
             errors = [f for c in graded.checks for f in c.findings if f.severity == "error"]
@@ -165,13 +160,11 @@ def _explains_cause(findings: tuple[Finding, ...]) -> bool:
 
 
 def _graded(
-    lab: Lab, submission: Submission, visibility: Visibility, seed: bytes, limit: float, steps: int,
-    searches: Callable[[Sequence[Finding]], bool] = lambda errors: True,
-) -> Grade:  # fmt: skip
+    lab: Lab, submission: Submission, visibility: Visibility, seed: bytes, limit: float, steps: int
+) -> Grade:
     graded = grade(
-        lab, submission, visibility=visibility, seed=seed, threads=1, limit=limit, step_limit=steps,
-        searches=searches,
-    )  # fmt: skip
+        lab, submission, visibility=visibility, seed=seed, threads=1, limit=limit, step_limit=steps
+    )
     if graded.score.status == "incomplete":
         why = next(check.summary for check in graded.checks if check.status == "error")
         raise MachineFault(why, where=submission.name)
