@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from grader import dataclass, replace
 from grader.launch import Finding, Launch
-from grader.simulator.core.bindings import ANOTHER_LANE
+from grader.simulator.core.bindings import ANOTHER_LANE, OLD_VALUE
 from grader.simulator.core.run import Limits, Machine, Raw
 from grader.simulator.pauses import MOST_AFTER, MOST_TRACED
 from grader.simulator.schedules import (
@@ -229,6 +229,7 @@ class OrderRuns:
         differ: the orders in which outputs differ, and which arguments these are.
         kept: by argument, an output of the optimized variant that differs from the usual one.
         paused: the runs with pauses alone.
+        late_writes: by a write that loads missed, the run in which it is late.
         compared: whether these, and some of whole turns, are among the others.
         agree: how many of the others are known to leave the usual outputs; -1: one does not.
         judged: the launch, with the outputs alone by which a run is wrong.
@@ -246,6 +247,7 @@ class OrderRuns:
         self.judged = launch
         self.others: list[Raw] = []
         self.paused: list[Raw] = []
+        self.late_writes: dict[int, Raw] = {}
         self.limited: Mapping[int, int] = {}
         self.differ: list[tuple[int, frozenset[int]]] = []
         self.kept: dict[int, NDArray[Any]] = {}
@@ -365,8 +367,22 @@ class OrderRuns:
 
     def consequence(self, run: OneRun) -> str:
         """What is wrong with a run; empty if nothing is known to be."""
-        outcomes = [[self.usual]] if self.compared else self.outcomes()
+        depends = not run.errors and self._depends_on_writes(run)
+        outcomes = [] if depends else [[self.usual]] if self.compared else self.outcomes()
         return consequence(run, outcomes, self.judged, self.names)
+
+    def _depends_on_writes(self, run: OneRun) -> bool:
+        """Whether a pause before a write that a load missed changes the outputs that are judged.
+
+        Then an old value may give what that order, or one between, gives too.
+        """
+        missed = {int(r["pc2"]) for r in run.raw.reports if r["kind"] == OLD_VALUE}
+        for pc in sorted(missed - self.late_writes.keys()):
+            if self.affords(1):
+                self.late_writes[pc] = self.run(How(pause=pc)).raw
+        late = [self.late_writes[pc] for pc in missed & self.late_writes.keys()]
+        judges = self.judged, self.names
+        return any(x.ended and output_difference(self.usual, x, *judges) for x in late)
 
     def outcomes(self) -> list[list[Raw]]:
         """The runs that ended, by their outputs; none where they do not show all outcomes.
