@@ -154,7 +154,8 @@ class Decisions:
         return any(
             read in self._loads_before(owner, str(base))
             for pc, i in enumerate(self.image.instructions)
-            if self.image.owner[pc] == owner and i.op.startswith(("ld.", "st.", "atom.", "red."))
+            if self.image.owner[pc] == owner and pc != write
+            if i.op.startswith(("ld.", "st.", "atom.", "red."))
             for base, _ in map(address_or_none, i.operands[:2])
             if base
         )

@@ -353,8 +353,8 @@ class OrderRuns:
         """
         if not self.compared:
             hows = [How(s, whole_turns=True) for s in WHOLE_ORDERS]
-            self.others += [self.run(how).raw for how in hows if self.affords(1)]
-            self.others += self.paused
+            hows += [How(whole_turns=True, lane_order=x) for x in LANE_ORDERS]
+            self.others += [self.run(how).raw for how in hows if self.affords(1)] + self.paused
             self.compared = True
             ended = [raw for raw in self.others if raw.ended]
             runs = [self.usual, *ended] if len(ended) >= LEAST_ORDERS else []

@@ -683,3 +683,20 @@ extern "C" __global__ void taken_and_put_back(int *taken, int *sum) {
 extern "C" __global__ void taken_in_equal_parts(int *taken, int *sum) {
     if (threadIdx.x == 0 && atomicAdd(taken, 1) < 3) atomicAdd(sum, 1);
 }
+
+// Lanes relax elements without a barrier, on purpose: what they leave depends on the order of lanes, too.
+// kernel chaotic_relaxation grid 2 block 32
+// inout x float32 = np.concatenate([[1], np.zeros(62), [1]]) -> _
+// out ok int32 = np.ones(64)
+extern "C" __global__ void chaotic_relaxation(float *x, int *ok) {
+  using Element = cuda::atomic_ref<float, cuda::thread_scope_device>;
+  const auto relaxed = cuda::memory_order_relaxed;
+  int i = blockIdx.x * 32 + threadIdx.x;
+  Element own(x[i]);
+  if (i > 0 && i < 63) {
+    Element left(x[i - 1]), right(x[i + 1]);
+    for (int r = 0; r < 20; ++r) own.store(.5f * (left.load(relaxed) + right.load(relaxed)), relaxed);
+  }
+  float v = own.load(relaxed);
+  ok[i] = v >= 0 && v <= 1;
+}
