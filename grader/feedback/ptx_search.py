@@ -9,7 +9,7 @@ never seconds, so that every machine reports the same. `run` is the entry point 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
 from functools import cache, cached_property
@@ -118,15 +118,6 @@ class PatchableKernel:
             rows += zip(self.rows[pc], changed, strict=True)
         return None if -1 in negated else Patch(rows, negated)
 
-    def with_patch(self, patch: Patch) -> Machine:
-        """The kernel with one change applied."""
-        arrays = self.machine.arrays
-        insns, blocks = arrays.insns.copy(), arrays.blocks.copy()
-        for at, row in patch.instructions:
-            insns[at] = row
-        blocks["negate"][list(patch.negated)] ^= 1
-        return self.machine.with_code(insns, blocks)
-
 
 @dataclass(frozen=True)
 class ExpectedRun:
@@ -148,6 +139,35 @@ class BaselineRun:
     def limits(self) -> Limits:
         """What a trial may take."""
         return Limits(GROWTH * self.raw.steps + MARGIN, stop_at_error=True)
+
+
+class RepeatedRun:
+    """A launch that runs many times in the same memory, while its machine's code is changed.
+
+    To allocate and to describe the memory anew takes most runs of a search longer than the core.
+    """
+
+    def __init__(self, machine: Machine, launch: Launch, limits: Limits, memory: Loaded) -> None:
+        self.machine, self.terms = machine, (launch, limits, False, memory)
+        self._prepare()
+
+    def _prepare(self) -> None:
+        self.prepared = self.machine.prepared(*self.terms, ordered=True, leaps=True)
+        places = (x for b in self.prepared.buffers for x in (b.data, b.hot, b.cell))
+        self._starts = [(place, place.copy()) for place in places]
+
+    def run(self) -> Raw:
+        """Run it; the result is void when it runs again. Raises as `Machine.run` does."""
+        p = self.prepared
+        for place, start in self._starts:
+            np.copyto(place, start)
+        p.table["written"], p.results.visits[:] = 0, 0
+        n = c.CLaunch.from_buffer_copy(p.terms)
+        status = self.machine.core.run(n)
+        if self.machine.is_void(p):
+            self._prepare()
+            return self.run()
+        return self.machine.run(*self.terms) if status == c.AGAIN else p.result(n, status)
 
 
 def wrong_elements(raw: Raw, expected: ExpectedRun) -> dict[int, NDArray[np.bool_]]:
@@ -232,27 +252,53 @@ class Search:
     def try_changes(self, chunk: Sequence[Change]) -> list[tuple[bool, int]]:
         """Whether each change makes every launch right, and the steps that it took."""
         patches = [self.kernel.patch(change) for change in chunk]
-        load = cache(self.loaded)  # reloaded for each chunk, whose patches may add constants
+        found: list[tuple[bool, int]] = [(False, 0)] * len(patches)
+
+        def try_some(first: int) -> None:
+            trials = Trials(self.kernel.machine, self.baseline)
+            for number in range(first, len(patches), self.threads):
+                if (patch := patches[number]) is not None:
+                    found[number] = trials.trial(patch)
+
         if self.threads == 1:
-            return [self.trial(patch, load) for patch in patches]
+            try_some(0)
+            return found
         with ThreadPoolExecutor(self.threads) as pool:
-            return list(pool.map(lambda patch: self.trial(patch, load), patches))
+            list(pool.map(try_some, range(self.threads)))
+        return found
 
-    def loaded(self, number: int) -> Loaded:
-        """Load the memory of a launch by its number."""
-        return self.kernel.machine.loader.load(self.baseline[number].expected.launch)
 
-    def trial(self, patch: Patch | None, load: Callable[[int], Loaded]) -> tuple[bool, int]:
-        """Run the launches with one change until one is wrong."""
-        if patch is None:
-            return False, 0
-        machine, spent = self.kernel.with_patch(patch), 0
-        for number, run in enumerate(self.baseline):
-            raw = machine.run(run.expected.launch, run.limits, False, load(number))
-            spent += raw.steps
-            if not is_right(raw, run.expected):
-                return False, spent
-        return True, spent
+class Trials:
+    """Trials in one thread, with code of its own; of one chunk: later patches may add constants."""
+
+    def __init__(self, machine: Machine, baseline: Sequence[BaselineRun]) -> None:
+        own = machine.arrays
+        self.machine = machine.with_code(own.insns.copy(), own.blocks.copy())
+        self.baseline, self.launches = baseline, cache(self._launch)
+
+    def _launch(self, number: int) -> RepeatedRun:
+        run = self.baseline[number]
+        memory = self.machine.loader.load(run.expected.launch)
+        return RepeatedRun(self.machine, run.expected.launch, run.limits, memory)
+
+    def trial(self, patch: Patch) -> tuple[bool, int]:
+        """Whether all launches are right with one change, and the steps until one is not."""
+        arrays, spent = self.machine.arrays, 0
+        rows, negated = [at for at, _ in patch.instructions], list(patch.negated)
+        unchanged = arrays.insns[rows]
+        for at, row in patch.instructions:
+            arrays.insns[at] = row
+        arrays.blocks["negate"][negated] ^= 1
+        try:
+            for number, run in enumerate(self.baseline):
+                raw = self.launches(number).run()
+                spent += raw.steps
+                if not is_right(raw, run.expected):
+                    return False, spent
+            return True, spent
+        finally:
+            arrays.insns[rows] = unchanged
+            arrays.blocks["negate"][negated] ^= 1
 
 
 def find_first_stores(image: Image, run: BaselineRun) -> dict[int, LastStore]:

@@ -9,7 +9,8 @@ import pytest
 
 from grader.launch import Array, Launch, Scalar, Trace
 from grader.simulator.core.bindings import core
-from grader.simulator.core.run import PRINTED, Limits, Machine
+from grader.simulator.core.encode import PRINTED
+from grader.simulator.core.run import Limits, Machine
 from grader.simulator.decode.module import decode
 from grader.simulator.ptx.model import PtxError
 from grader.simulator.ptx.parser import parse

@@ -13,11 +13,17 @@ from grader import dataclass
 from grader.faults import MachineFault
 from grader.launch import ADDRESS_MODES, Array, Launch, Texture
 from grader.simulator.core import bindings as c
-from grader.simulator.core.bindings import GLOBAL_BASE, SLOT_BITS
+from grader.simulator.core.bindings import GLOBAL_BASE, SLOT_BITS, SLOT_MIDDLE
 from grader.simulator.decode.control_flow import BRANCH, Block, Call
 from grader.simulator.decode.instructions import Insn
 from grader.simulator.decode.module import Image
 from grader.simulator.decode.proof import Proof
+
+PRINTED = 64 << 10
+"""The bytes of a launch's printf text that are kept."""
+
+REPRESENTATIVES = 27
+"""The blocks of a launch by proof that are watched in full: see core/machine/proof.h."""
 
 
 @dataclass(frozen=True)
@@ -240,6 +246,11 @@ def _image_row(texture: Texture, array: Array, buffer: int) -> tuple[object, ...
     )
 
 
+def address_of(number: int) -> int:
+    """The address of a buffer by its number."""
+    return GLOBAL_BASE + (number << SLOT_BITS) + SLOT_MIDDLE
+
+
 def marks(which: Collection[int], count: int) -> NDArray[np.uint8]:
     """A byte for each number below a count, 1 for some; empty where these are none."""
     marks = np.zeros(count if which else 0, np.uint8)
@@ -253,3 +264,30 @@ def set_proof(n: c.CLaunch, proof: ProofArrays, representatives: int) -> None:
     n.reduced_insn = proof.reduced_insns.ctypes.data
     n.reduced_block = proof.reduced_blocks.ctypes.data
     n.assumed, n.representatives = proof.assumed.ctypes.data, representatives
+
+
+class Results:
+    """The arrays that one run of the core fills in. Of the last three it says how far they are."""
+
+    def __init__(self, instructions: int, blocks: int, trace: int) -> None:
+        self.counters = np.zeros(instructions, c.COUNTER)
+        self.visits = np.zeros((2, blocks + 1), np.uint64)
+        self.work = np.zeros(1, c.WORK)
+        self.reports = np.empty(c.REPORTS, c.REPORT)
+        self.accesses = np.empty(trace, c.ACCESS)
+        self.printed = np.empty(PRINTED, np.uint8)
+
+    def set_in(self, n: c.CLaunch, *, measures: bool) -> None:
+        """Set in a launch's terms where the results are written; the caller keeps them alive."""
+        n.reports, n.printed = self.reports.ctypes.data, self.printed.ctypes.data
+        n.visits, n.visit_lanes = (row.ctypes.data for row in self.visits)
+        n.counter = self.counters.ctypes.data if self.counters.size else None
+        n.work = self.work.ctypes.data if self.counters.size and measures else None
+        n.trace = self.accesses.ctypes.data if self.accesses.size else None
+
+    def text(self, size: int) -> str:
+        """The text that was printed, of so many bytes."""
+        note = (
+            f"\n[printf: only the first {PRINTED >> 10} KiB are kept]\n" if size > PRINTED else ""
+        )
+        return self.printed[: min(size, PRINTED)].tobytes().decode(errors="replace") + note

@@ -17,8 +17,8 @@ from grader.compile.launch_limits import wider_dtype
 from grader.faults import LabFault
 from grader.launch import Array, Launch, Packed, Scalar
 from grader.simulator.core import bindings as c
-from grader.simulator.core.bindings import BUFFER, CELL_BYTES, GLOBAL_BASE, SLOT_BITS, SLOT_MIDDLE
-from grader.simulator.core.encode import texture_table
+from grader.simulator.core.bindings import BUFFER, CELL_BYTES
+from grader.simulator.core.encode import address_of, texture_table
 from grader.simulator.decode.memory import parameter_value
 from grader.simulator.decode.module import Image
 from grader.simulator.decode.operands import Constant, OperandError
@@ -93,11 +93,6 @@ class Buffer:
         """A mask of the bytes that were never written, for granules of 2^shift bytes."""
         granule = self.hot[: (self.data.nbytes >> shift) + 1] == UNINITIALIZED
         return np.repeat(granule, 1 << shift)[: self.data.nbytes]
-
-
-def address_of(number: int) -> int:
-    """The address of a buffer by its number."""
-    return GLOBAL_BASE + (number << SLOT_BITS) + SLOT_MIDDLE
 
 
 def buffer_table(buffers: Sequence[Buffer]) -> NDArray[np.void]:

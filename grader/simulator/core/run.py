@@ -6,6 +6,7 @@ import time
 from copy import copy
 from functools import cached_property, partial
 from math import prod
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +15,10 @@ from grader import dataclass, replace
 from grader.launch import Array, Launch
 from grader.simulator.core import bindings as c
 from grader.simulator.core.encode import (
+    PRINTED,
+    REPRESENTATIVES,
     ProofArrays,
+    Results,
     encode_image,
     encode_proof,
     marks,
@@ -36,9 +40,6 @@ from grader.simulator.ptx.model import Module
 
 LOCAL_LIMIT = 512 << 10
 """The most local memory of a thread in bytes, the limit of the hardware."""
-
-PRINTED = 64 << 10
-"""The bytes of a launch's printf text that are kept."""
 
 CYCLES, DEBUG_CYCLES = 16, 6
 """What an instruction takes in simulated time. The code of `-G` has more of them for the same work,
@@ -129,9 +130,6 @@ LEAST_PROVEN = 1 << 13
 PROVEN_STEPS = 1 << 22
 """The warp instructions of a block up to which it is proven: an endless loop is not run twice."""
 
-REPRESENTATIVES = 27
-"""The blocks of a launch by proof that are watched in full: see core/machine/proof.h."""
-
 
 @dataclass(frozen=True)
 class Raw:
@@ -154,16 +152,39 @@ class Raw:
     observed: int = 0
 
 
-class Results:
-    """The arrays that one run of the core fills in. Of the last three it says how far they are."""
+@dataclass(frozen=True)
+class Prepared:
+    """The arrays of a run and, in `terms`, their places; `others` are only kept alive."""
 
-    def __init__(self, instructions: int, blocks: int, trace: int) -> None:
-        self.counters = np.zeros(instructions, c.COUNTER)
-        self.visits = np.zeros((2, blocks + 1), np.uint64)
-        self.work = np.zeros(1, c.WORK)
-        self.reports = np.empty(c.REPORTS, c.REPORT)
-        self.accesses = np.empty(trace, c.ACCESS)
-        self.printed = np.empty(PRINTED, np.uint8)
+    loaded: Loaded
+    buffers: list[Buffer]
+    table: NDArray[np.void]
+    results: Results
+    terms: c.CLaunch
+    others: tuple[NDArray[Any], ...]
+
+    def result(self, n: c.CLaunch, status: int) -> Raw:
+        """What a run left in the arrays; `n` has what it says besides. Raises MemoryError."""
+        if status == c.NO_MEMORY:
+            raise MemoryError("the simulator ran out of memory")  # or the process, by its limit
+        results = self.results
+        return Raw(
+            status == c.ENDED,
+            results.reports[: n.nreports],
+            n.lost,
+            results.counters if n.counter else None,
+            results.visits[0],
+            results.visits[1],
+            tuple(self.buffers),
+            self.loaded.window,
+            n.global_shift,
+            n.steps,
+            results.text(n.printed_bytes),
+            results.accesses[: n.traced] if n.trace_room else None,
+            n.traced,
+            results.work if n.work else None,
+            n.observed,
+        )
 
 
 class Machine:
@@ -259,7 +280,25 @@ class Machine:
         leaps: bool = False,
         proof: ProofArrays | None = None,
     ) -> Raw | None:
-        loaded, begun = memory or self.loader.load(launch), time.thread_time()
+        begun = time.thread_time()
+        p = self.prepared(launch, limits, count, memory, ordered=ordered, leaps=leaps)
+        if proof is not None:
+            set_proof(p.terms, proof, REPRESENTATIVES)
+        status = self.core.run(p.terms)
+        if self.is_void(p):
+            left = max(limits.seconds - (time.thread_time() - begun), limits.seconds / 4)
+            again = partial(self._attempt, ordered=ordered, leaps=leaps, proof=proof)
+            return again(launch, replace(limits, seconds=left), count, memory)
+        if status in (c.AGAIN, c.NOT_PROVEN) or (proof is not None and status != c.ENDED):
+            return None
+        return p.result(p.terms, status)
+
+    def prepared(
+        self, launch: Launch, limits: Limits, count: bool, memory: Loaded | None = None, *,
+        ordered: bool, leaps: bool,
+    ) -> Prepared:  # fmt: skip
+        """Allocate what a run of a launch needs, with copies of the memory that is prepared."""
+        loaded = memory or self.loader.load(launch)
         buffers = [b.copy() for b in loaded.buffers] if memory else loaded.buffers
         shift, ops = self.shift(GLOBAL, launch), len(self.image.ops)
         for b in buffers:
@@ -270,44 +309,20 @@ class Machine:
         n = c.CLaunch.from_buffer_copy(self.image_terms)
         _set_terms(n, launch, limits)
         _set_memory(n, loaded, table)
-        _set_results(n, results, measures=limits.measures is not None)
+        results.set_in(n, measures=limits.measures is not None)
         n.global_shift, n.ordered, n.leaps = shift, ordered, leaps
         n.insn, n.block = self.arrays.insns.ctypes.data, self.arrays.blocks.ctypes.data
-        if proof is not None:
-            set_proof(n, proof, REPRESENTATIVES)
         n.chosen = chosen.ctypes.data if chosen.size else None
         given = (limits.stale, ops), (limits.limited, ops), (limits.lone, len(self.arrays.blocks))
         bits = [marks(*one) for one in given]
         n.stale, n.limited, n.lone = (m.ctypes.data if m.size else None for m in bits)
-        status = self.core.run(n)
-        written = {b.argument for b, row in zip(buffers, table, strict=False) if row["written"]}
-        self.written = written.union(self.written or ())
-        if any(b.input and b.argument in written for b in buffers):
-            left = max(limits.seconds - (time.thread_time() - begun), limits.seconds / 4)
-            again = partial(self._attempt, ordered=ordered, leaps=leaps, proof=proof)
-            return again(launch, replace(limits, seconds=left), count, memory)
-        if status in (c.AGAIN, c.NOT_PROVEN) or (proof is not None and status != c.ENDED):
-            return None
-        if status == c.NO_MEMORY:
-            # Whether the kernel or the machine is the cause depends on the limit of the process.
-            raise MemoryError("the simulator ran out of memory")
-        return Raw(
-            status == c.ENDED,
-            results.reports[: n.nreports],
-            n.lost,
-            results.counters if count else None,
-            results.visits[0],
-            results.visits[1],
-            tuple(buffers),
-            loaded.window,
-            shift,
-            n.steps,
-            _text(results.printed, n.printed_bytes),
-            results.accesses[: n.traced] if limits.trace else None,
-            n.traced,
-            results.work if n.work else None,
-            n.observed,
-        )
+        return Prepared(loaded, buffers, table, results, n, (chosen, *bits))
+
+    def is_void(self, p: Prepared) -> bool:
+        """Whether a run wrote to an array that it was presumed to leave as it is."""
+        pairs = [(b, row) for b, row in zip(p.buffers, p.table["written"], strict=False) if row]
+        self.written = {b.argument for b, _ in pairs}.union(self.written or ())
+        return any(b.input for b, _ in pairs)
 
     def _kept(self, launch: Launch) -> Loaded | None:
         """The prepared memory of a small launch, of which a search makes many runs."""
@@ -383,17 +398,3 @@ def _set_memory(n: c.CLaunch, loaded: Loaded, table: NDArray[np.void]) -> None:
     n.params, n.param_bytes = loaded.params.ctypes.data, len(loaded.params) - PARAMETER_ROOM
     n.constants, n.constant_bytes = loaded.bank.ctypes.data, loaded.bank.nbytes
     n.shared_init = loaded.shared.ctypes.data
-
-
-def _set_results(n: c.CLaunch, results: Results, *, measures: bool) -> None:
-    """Set where the results are written; the caller keeps them alive."""
-    n.reports, n.printed = results.reports.ctypes.data, results.printed.ctypes.data
-    n.visits, n.visit_lanes = (row.ctypes.data for row in results.visits)
-    n.counter = results.counters.ctypes.data if results.counters.size else None
-    n.work = results.work.ctypes.data if results.counters.size and measures else None
-    n.trace = results.accesses.ctypes.data if results.accesses.size else None
-
-
-def _text(printed: NDArray[np.uint8], size: int) -> str:
-    note = f"\n[printf: only the first {PRINTED >> 10} KiB are kept]\n" if size > PRINTED else ""
-    return printed[: min(size, PRINTED)].tobytes().decode(errors="replace") + note
