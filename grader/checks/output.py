@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from grader import dataclass, replace
+from grader import dataclass, regex, replace
 from grader.checks.findings import fold_by_visibility, kernel_line, mistake_key
 from grader.checks.mismatch import (
     Cause,
@@ -25,6 +25,8 @@ from grader.launch import Finding
 from grader.simulator.exchange import LastStore, Localization
 
 STORES = "l1tex__t_requests_pipe_lsu_mem_global_op_st.sum"
+_LOCKS = regex(r"\batomic(?:CAS|Exch)|\b(?:compare_)?exchange|\btest_and_set|\bacquire\s*\(")
+"""What may take a lock."""
 
 
 @dataclass(frozen=True)
@@ -81,12 +83,19 @@ def examine(run: CaseRun, program: Program, localization: Localization) -> tuple
             findings.append(at_store(describe(mismatch), mismatch, stored, program, line))
         elif (other := run.trace.others.get(index)) is not None:
             differs = compare(name, other, right, None, launch.block)
-            findings += [program.at(of_another_order(differs), line)] if differs else []
+            locks = _LOCKS.search(program.source) is not None
+            found = [of_another_order(differs, locks=locks)] if differs else []
+            findings += [program.at(finding, line) for finding in found]
     return tuple(findings)
 
 
-def of_another_order(m: Mismatch) -> Finding:
-    """Describe a mismatch that an output has in another order of blocks and warps only."""
+def of_another_order(m: Mismatch, *, locks: bool = False) -> Finding:
+    """Describe a mismatch that an output has in another order of blocks and warps only.
+
+    Args:
+        m: the mismatch.
+        locks: whether the program may have locks.
+    """
     elements = f"{m.count} of {m.wrong.size} element{'s' * (m.wrong.size > 1)} of {m.name}"
     return Finding(
         kind="order-dependent",
@@ -96,7 +105,10 @@ def of_another_order(m: Mismatch) -> Finding:
         detail=excerpt(m),
         hint="Blocks and warps start and run in any order. Wait in a loop for what another one "
         "computes, or let the last one to add to a counter finish the work: it knows by the "
-        "value that the atomic returns.",
+        "value that the atomic returns."
+        + " A value that a thread read before it freed a lock may be old when it takes the lock "
+        "again: read it, test it and write what follows from it while holding the lock once."
+        * locks,
         count=m.count,
         variable=m.name,
     )

@@ -65,6 +65,14 @@ def test_output_that_another_order_makes_wrong_fails() -> None:
         "1 of 16 elements of C is wrong where blocks and warps run in another order, which CUDA "
         "allows; the first is C[0, 1] = -4, expected 9 (allowed error 0.001)"
     )
+    assert "a lock" not in finding.hint
+
+
+def test_output_that_another_order_makes_wrong_may_follow_from_two_holds_of_a_lock() -> None:
+    given = evidence(a_run(SQUARE, others={1: wrong(SQUARE)}))
+    program = replace(given.program, source="while (atomicCAS(lock, 0, 1)) {}")
+    (finding,) = evaluate(Options(), replace(given, program=program)).findings
+    assert "while holding the lock once" in finding.hint
 
 
 def test_output_of_another_order_within_the_bound_is_right() -> None:

@@ -267,3 +267,34 @@ extern "C" __global__ void whole_vector(int *y) {
     y[*p] = sum_of(&v.x);
   }
 }
+
+// An assignment's value is read from where it was stored: all threads store the same there.
+// kernel chained_zeros grid 2 block 64
+// inout n int32 = [7] -> [0]
+// out y int32 = np.zeros(64)
+extern "C" __global__ void chained_zeros(int *n, int *y) {
+  __shared__ int total, part[64];
+  part[threadIdx.x] = total = 0;
+  __syncthreads();
+  atomicAdd(&total, part[63 - threadIdx.x]);
+  __syncthreads();
+  if (bool seen = total == 0) y[threadIdx.x] = *n = !seen;
+}
+
+// Wrong: each thread stores a value of its own.
+// kernel chained_numbers grid 1 block 64
+// out y int32 = np.arange(64)
+extern "C" __global__ void chained_numbers(int *y) {
+  __shared__ int last;
+  y[threadIdx.x] = last = threadIdx.x;  // <- race
+}
+
+// Wrong: behind the barrier the value is the last one.
+// kernel read_behind_barrier grid 1 block 64
+// inout y int32 = np.zeros(64) -> _
+extern "C" __global__ void read_behind_barrier(int *y) {
+  __shared__ int last;
+  last = threadIdx.x / 32;  // <- race
+  __syncthreads();
+  y[threadIdx.x] = last;
+}

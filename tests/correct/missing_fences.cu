@@ -256,3 +256,42 @@ extern "C" __global__ void turn_with_acquire(int *v, int *turn) {
         atomicExch(turn, blockIdx.x + 1);
     }
 }
+
+// The wait and the store that ends the release sequence are in one line: the fence is between them.
+// kernel relay_in_one_line grid 3 block 1
+// inout data int32 = [0, 0] -> _
+// inout y int32 = [0] -> _
+// hints Call __threadfence() after the wait in line w<.
+extern "C" __global__ void relay_in_one_line(int *data, int *y) {
+  volatile int *flag = data + 1;
+  if (blockIdx.x == 0) {
+    data[0] = 5;
+    __threadfence();
+    *flag = 1;
+  } else if (blockIdx.x == 1) {
+    while (*flag != 1) {} *flag = 2;  // <w
+  } else {
+    while (*flag != 2) {}
+    __threadfence();
+    *y = data[0];  // <- race
+  }
+}
+
+// An exchange continues the sequence, whatever its order.
+// kernel relay_by_exchange grid 3 block 1
+// inout data int32 = [0, 0] -> _
+// out y int32 = [5]
+extern "C" __global__ void relay_by_exchange(int *data, int *y) {
+  int *flag = data + 1;
+  if (blockIdx.x == 0) {
+    data[0] = 5;
+    __threadfence();
+    atomicExch(flag, 1);
+  } else if (blockIdx.x == 1) {
+    while (atomicAdd(flag, 0) != 1) {} atomicExch(flag, 2);
+  } else {
+    while (atomicAdd(flag, 0) != 2) {}
+    __threadfence();
+    *y = data[0];
+  }
+}

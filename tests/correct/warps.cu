@@ -243,3 +243,26 @@ extern "C" __global__ void tile_synced_by_some(const int *x, int *y) {
   if (t < 20) __syncwarp();  // <- barrier-divergence
   y[t] = __shfl_xor_sync(0xffffffff, x[t], 1);
 }
+
+// Lanes that enter the branch in some rounds alone have to leave it for the barrier.
+// kernel wavefront_of_lanes grid 1 block 32
+// in a int32 = np.arange(32) % 4
+// in b int32 = np.arange(32) % 3
+// inout best int32 = np.zeros(1) -> _
+// hints Where only some lanes of a warp enter the branch of line b<, end it before the barrier
+extern "C" __global__ void wavefront_of_lanes(const int *a, const int *b, int *best) {
+  __shared__ int row[2][33];
+  int t = threadIdx.x, most = 0;
+  for (int k = 0; k < 2; k++) row[k][t + 1] = row[k][0] = 0;
+  __syncwarp();
+  for (int d = 0; d < 63; d++) {
+    int j = d - t, now = d % 2, before = 1 - now;
+    if (j >= 0 && j < 32) {  // <b
+      int v = max(row[now][t] + (a[t] == b[j]), max(row[before][t], row[before][t + 1]));
+      row[now][t + 1] = v;  // <- race
+      most = max(most, v);
+    }
+    __syncwarp();
+  }
+  atomicMax(best, most);
+}

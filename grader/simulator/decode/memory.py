@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
-from grader import replace
+from grader import regex, replace
 from grader.simulator.decode.instructions import Insn, Known, NotSimulated
 from grader.simulator.decode.operands import OperandError, Operands, address, vector
 from grader.simulator.ptx.model import STRONG_READS, TYPE_BYTES, Function
@@ -29,6 +29,8 @@ _STRONG = {
     "release": RELEASE,
     "mmio": VOLATILE,
 }
+_COMPUTES = {"mov", "cvt", "cvta", "add", "mul", "shl"}
+_NAME = regex(r"[\w%$]+")
 _PARTS = {"byte": 1, "stored": 1, "half": 2}
 """The bytes of what `and.byte.b64` and others point to: see ptx/source_map.py."""
 
@@ -300,3 +302,24 @@ def without_narrow_fences(f: Function) -> Function:
     narrow = {id(i) for i in f.body if i.op.startswith(("membar", "fence")) and ".cta" in i.op}
     body = [replace(i, op="nop", operands=[]) if id(i) in narrow else i for i in f.body]
     return replace(f, body=body) if narrow else f
+
+
+def reloads(f: Function) -> Iterator[int]:
+    """The plain loads of what the instructions just before have stored, by index in the body.
+
+    So is `a = b = 0` read without optimization. Another thread's write races with such a load only
+    where it races with the store, so that the store alone shows what is wrong.
+    """
+    starts, stored = set(f.labels.values()), ("", "")
+    for at, i in enumerate(f.body):
+        head, _, kind = i.op.partition(".")
+        if at in starts or i.guard is not None:
+            stored = "", ""
+        if head == "st" and is_plain(i.op) and i.guard is None:
+            stored = kind, i.operands[0]
+        elif head == "ld" and stored == (kind, i.operands[1]):
+            yield at
+        elif head not in _COMPUTES:
+            stored = "", ""
+        if i.operands and head != "st" and i.operands[0] in _NAME.findall(stored[1]):
+            stored = "", ""

@@ -38,6 +38,7 @@ from grader.simulator.decode.memory import (
     WAITING,
     has_fences,
     is_strong,
+    reloads,
     without_narrow_fences,
 )
 from grader.simulator.decode.operands import address_or_none
@@ -54,10 +55,10 @@ from grader.simulator.ptx.call_copies import with_bodies
 from grader.simulator.ptx.flow import reached, successors_of
 from grader.simulator.ptx.model import STRONG_READS, Function, Instruction
 
-READ, WRITE, MERGE, BEST, POINTER = 1, 2, 4, 8, 16
+READ, WRITE, MERGE, BEST, POINTER, RELOADED = 1, 2, 4, 8, 16, 32
 """What an instruction is to an update, in Insn.used: it reads the place, or writes there: what is
 computed of the value; what another thread may have made of it too; what it was compared with.
-POINTER: it stores a pointer to shared memory."""
+POINTER: it stores a pointer to shared memory; RELOADED: see `reloads`."""
 USED_SHIFT, SYNC_SHIFT = 8, 16
 """Where a role has what becomes Insn.used, and what the launch must know."""
 WRITES = (WRITE | MERGE | BEST) << USED_SHIFT
@@ -80,6 +81,8 @@ def memory_roles(f: Function, functions: Mapping[str, Function]) -> dict[int, in
         roles[at] = roles.get(at, 0) | RELAXED
     for at in pointer_stores(f):
         roles[at] = roles.get(at, 0) | POINTER << USED_SHIFT
+    for at in reloads(f):
+        roles[at] = roles.get(at, 0) | RELOADED << USED_SHIFT
     accesses = _Accesses(f)
     tests = dict.fromkeys(unheeded_tests(f), HAS_TESTS << SYNC_SHIFT)
     for at, role in (accesses.updates() | tests).items():

@@ -215,6 +215,8 @@ _LIBRARY = regex(
     r"clear|test|wait)\s*\("
 )
 """An operation of libcu++, which takes a memory order."""
+_SEVERAL = regex(r"[;}]\s*(?!else\b)[\w*(]")
+"""A line with another statement."""
 _LOOP, _CACHED = regex(r"\b(?:while|for|do)\b"), regex(r"\b__ld(?:c[agsv]|lu)\b")
 
 
@@ -299,7 +301,7 @@ def order_hint(r: Report, missing: Missing, text: Callable[[int], str]) -> str:
             f"Line {line} waits for another thread without acquire: {what} may take effect "
             "before the wait ends."
         )
-        place = "the wait in " * same
+        place = "the wait in " * (same or _SEVERAL.search(text(line)) is not None)
         own = "" if missing.fences else text(line)
         fixes.append(_order_fix(own, "acquire", f"{fence} after {place}line {line}", line))
     if line := missing.releases:
@@ -309,7 +311,7 @@ def order_hint(r: Report, missing: Missing, text: Callable[[int], str]) -> str:
             f"Line {line} signals another thread without release: that thread may go on before "
             f"{what} takes effect."
         )
-        place = "the signal in " * same
+        place = "the signal in " * (same or _SEVERAL.search(text(line)) is not None)
         own = "" if missing.fences else text(line)
         fixes.append(_order_fix(own, "release", f"{fence} before {place}line {line}", line))
     fix = ", and ".join(fixes)

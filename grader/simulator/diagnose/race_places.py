@@ -284,7 +284,8 @@ class RacePlaces:
         ends = dict[Gap, bool | None]()
         for place, ended in tried:
             if ended:
-                return place
+                some = gap.kind == "branch" and place.both and r.has(WITHIN_WARP)
+                return replace(place, kind=gap.kind, line=gap.line) if some else place
             ends[place] = ended
         return replace(gap, kind="unknown") if ends.get(gap) is False else gap
 

@@ -83,7 +83,8 @@ enum { SIGNED_LOAD = 1, VOLATILE = 2, ACQUIRE = 4, RELEASE = 8, RELAXED = 16, SC
 enum { NONCOHERENT = SCOPE_CTA }; /* of a load that is not strong: ld.global.nc */
 /* In `used` of an instruction that reads a place for an update, or ends one: watch/updates.c. */
 enum { UPDATE_READ = 1, UPDATE_WRITE = 2, UPDATE_MERGE = 4, UPDATE_BEST = 8,
-       SHARED_POINTER = 16 }; /* it stores 8 bytes computed of the address of a shared variable */
+       SHARED_POINTER = 16,   /* it stores 8 bytes computed of the address of a shared variable */
+       RELOADED = 32 };       /* its thread has stored there just before what it loads: `reloads` of decode/memory.py */
 enum { FENCE_SC = 1 };  /* in the flag of a fence, beside SCOPE_CTA */
 
 enum Terminator { FALL, BRANCH, TABLE, RETURN, EXIT, TRAP, BARRIER, WARPSYNC, CALL };

@@ -1,11 +1,13 @@
 /* Watches memory for data races and uninitialized reads, in kernels whose accesses only full barriers
  * order; races_ordered.c watches the others. */
+#include "machine/instructions/operation.h"
 #include "machine/proof.h"
 #include "watch/races.h"
 
 static bool listens(const Launch *n) { return !n->exact; }
 
 static void read(Warp *w, const Insn *i, const Region *r, const u32 *offset, u32 bytes) {
+  if (is_reload(i)) return;
   if (r->space == SHARED) check_shared_read(w, i, offset, bytes, w->mask);
   else if (r->space == GLOBAL) check_global_read(w, i, r->buffer, offset, bytes);
 }
@@ -16,6 +18,7 @@ static void write(Warp *w, const Insn *i, const Region *r, const u32 *offset, u3
 }
 
 static void read_rows(Warp *w, const Insn *i, const Region *g, const Rows *r) {
+  if (is_reload(i)) return;
   if (g->space == SHARED) check_shared_read_rows(w, i, r);
   else check_global_read_rows(w, i, g->buffer, r);
 }
@@ -38,7 +41,7 @@ const Watcher races_watcher = {
  * representatives leave as they are, and which have values everywhere, are input: reads of them conflict with
  * nothing, unless a block writes to one after all. */
 static void reduced_read(Warp *w, const Insn *i, const Region *r, const u32 *offset, u32 bytes) {
-  if (!r->buffer->input) check_global_read(w, i, r->buffer, offset, bytes);
+  if (!r->buffer->input && !is_reload(i)) check_global_read(w, i, r->buffer, offset, bytes);
 }
 
 static void reduced_write(Warp *w, const Insn *i, const Region *r, const u32 *offset, u32 bytes) {
@@ -47,7 +50,7 @@ static void reduced_write(Warp *w, const Insn *i, const Region *r, const u32 *of
 }
 
 static void reduced_read_rows(Warp *w, const Insn *i, const Region *g, const Rows *r) {
-  if (!g->buffer->input) check_global_read_rows(w, i, g->buffer, r);
+  if (!g->buffer->input && !is_reload(i)) check_global_read_rows(w, i, g->buffer, r);
 }
 
 static void reduced_write_rows(Warp *w, const Insn *i, const Region *g, const Rows *r) {

@@ -471,7 +471,7 @@ static bool has_races(const Region *r) { return r->space == SHARED || r->space =
 static bool voids(const Warp *w, const Region *r) { return r->space == GLOBAL && write_voids(w->worker, r->buffer); }
 
 static void read(Warp *w, const Insn *i, const Region *r, const u32 *offset, u32 bytes) {
-  if (!has_races(r)) return;
+  if (!has_races(r) || is_reload(i)) return;
   if (is_strong(w, i, r)) check_elements(w, i, r->buffer, offset, bytes, PEEKS);
   else check(w, i, r->buffer, offset, bytes, READS);
 }

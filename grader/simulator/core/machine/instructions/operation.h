@@ -80,6 +80,8 @@ u32 with_boolean(u32 r, u32 c, u32 mode);
 Exec ptx_shfl_b32, ptx_cp_async, ptx_cp_async_bulk, ptx_cp_async_bulk_out, ptx_mbarrier, ptx_ld, ptx_ld_used, ptx_ld_stored, ptx_atom, ptx_atom_stored,
     ptx_st, ptx_fence, ptx_tex, ptx_tld4, ptx_sust;
 
+static inline bool is_reload(const Insn *i) { return i->used & RELOADED && i->exec != ptx_ld_used; }
+
 /* prmt: four bytes picked from the eight of {b,a}; the modes compute the selectors. */
 static inline u32 permute(u32 a, u32 b, const u8 sel[4]) {
   u64 both = (u64)b << 32 | a;
