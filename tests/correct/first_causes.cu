@@ -2454,3 +2454,47 @@ extern "C" __global__ void filled_before_it_is_free(const int *x, int *ring, int
         if (blockIdx.x == 0) fill(i);
         else empty(i);
 }
+
+// The value in a race decides one side of `&&`, and so who leaves the loop.
+// kernel swaps_counted_too_late grid 1 block 128
+// inout a int32 = np.arange(128) -> _
+// hints Put __syncthreads() before line a<, in each iteration of the loop.
+extern "C" __global__ void swaps_counted_too_late(int *a) {
+    __shared__ int swaps;
+    int t = threadIdx.x;
+    for (int r = 0; r < 128; r++) {
+        if (t == 0) swaps = 0;  // <a <- race
+        __syncthreads();  // <- barrier-divergence
+        int i = 2 * t + (r & 1);
+        if (i + 1 < 128 && a[i] < a[i + 1]) {
+            int x = a[i];
+            a[i] = a[i + 1];
+            a[i + 1] = x;
+            swaps = 1;
+        }
+        __syncthreads();  // <- barrier-divergence
+        if (!swaps && r > 3) break;
+    }
+}
+
+// The same with two counters, which are reset a round before they count.
+// kernel swaps_counted_in_turn grid 1 block 128
+// inout a int32 = np.arange(128) -> np.arange(128)[::-1]
+extern "C" __global__ void swaps_counted_in_turn(int *a) {
+    __shared__ int swaps[3];
+    int t = threadIdx.x;
+    if (t < 3) swaps[t] = 0;
+    for (int r = 0; r < 128; r++) {
+        __syncthreads();
+        if (t == 0) swaps[(r + 1) % 3] = 0;
+        int i = 2 * t + (r & 1);
+        if (i + 1 < 128 && a[i] < a[i + 1]) {
+            int x = a[i];
+            a[i] = a[i + 1];
+            a[i + 1] = x;
+            swaps[r % 3] = 1;
+        }
+        __syncthreads();
+        if (!swaps[r % 3] && r > 126) break;
+    }
+}

@@ -6,7 +6,7 @@ A branch decides about those between it and where all its ways meet.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Container, Mapping, Sequence
 
 from grader import dataclass
 from grader.simulator.core.run import Raw
@@ -229,3 +229,23 @@ class _Wait:
         texts = (x for i in (*tests, *begins) for x in i.operands[1:] if _NUMBER.fullmatch(x))
         most = max((abs(int(x)) for x in texts), default=0)
         return most + 1 if most > 1 else UNKNOWN_LOOKS
+
+
+def joined_tests(
+    image: Image, places: Mapping[int, tuple[int, int]], blocks: Container[tuple[int, int]]
+) -> set[tuple[int, str, bool]]:
+    """The predicates that are set in some blocks, and otherwise elsewhere: those of `a && b`.
+
+    Args:
+        image: the code.
+        places: by program counter, the numbers of its function and its block.
+        blocks: the blocks, by these numbers.
+
+    Returns each with its function, as a value of `Flow`.
+    """
+    inside, outside = set[tuple[int, str, bool]](), set[tuple[int, str, bool]]()
+    for pc, i in enumerate(image.instructions):
+        if i.op == "mov.pred":
+            own = inside if places.get(pc, (-1, -1)) in blocks else outside
+            own.add((image.owner[pc], i.operands[0], True))
+    return inside & outside

@@ -15,13 +15,12 @@ from functools import cached_property
 
 from grader import regex
 from grader.simulator.core import bindings as c
-from grader.simulator.core.memory import GRID_BARRIER
 from grader.simulator.decode.blocks import reachable, successors
 from grader.simulator.decode.dataflow import sources, targets
 from grader.simulator.decode.module import Image
 from grader.simulator.decode.operands import vector
 from grader.simulator.diagnose.aborts import ALL_ARRIVED
-from grader.simulator.diagnose.branching import decided, meetings
+from grader.simulator.diagnose.branching import decided, joined_tests, meetings
 from grader.simulator.diagnose.confirmation import Confirmation
 from grader.simulator.diagnose.copies import is_awaited_in_vain, is_copied_over
 from grader.simulator.diagnose.local_places import LocalPlaces
@@ -37,6 +36,7 @@ from grader.simulator.diagnose.races import (
     ProgramOrder,
     Report,
     leads_astray,
+    skips_grid_barrier,
 )
 from grader.simulator.ptx.model import Instruction, is_load, plain_name
 
@@ -114,8 +114,12 @@ class Flow:
         key = frozenset(seeds)
         if key not in self._effects:
             values = self.after(key)
+            blocks = self.controlled(values) if values else set[tuple[int, int]]()
+            while more := joined_tests(self.image, self.values.blocks, blocks) - values:
+                values |= self.after(more)
+                blocks |= self.controlled(values)
             names = frozenset((owner, name) for owner, name, _ in values)
-            self._effects[key] = names, frozenset(self.controlled(values) if values else ())
+            self._effects[key] = names, frozenset(blocks)
         return self._effects[key]
 
     def chosen(self, blocks: Iterable[tuple[int, int]]) -> set[tuple[int, str]]:
@@ -320,7 +324,7 @@ class Consequences:
                 _ends(r, other, text)
                 or leads_astray(r, other, self.flow.lines_of)
                 or is_copied_over(r, other)
-                or _skips_grid_barrier(r, other)
+                or skips_grid_barrier(r, other)
                 or is_awaited_in_vain(other, r)
                 or _holds_up(r, other)
                 or _upsets(r, other)
@@ -392,9 +396,3 @@ def _ends(r: Report, trap: Report, text: Callable[[int], str]) -> bool:
     """Whether a trap is one that the compiler put behind an error that it has proven."""
     proven = trap.kind == c.TRAPPED and not _OWN_TRAP.search(text(trap.line))
     return proven and r.kind in (c.INVALID, *_UNSET)
-
-
-def _skips_grid_barrier(end: Report, race: Report) -> bool:
-    """Whether a race may be behind a barrier of the grid that some threads never reach."""
-    missed = end.kind == c.STANDSTILL and end.target.name == GRID_BARRIER
-    return missed and race.kind == c.RACE and race.target.space == "global"

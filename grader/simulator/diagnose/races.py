@@ -15,6 +15,7 @@ from typing import Literal
 from grader import dataclass, replace
 from grader.launch import Dim3
 from grader.simulator.core import bindings as c
+from grader.simulator.core.memory import GRID_BARRIER
 from grader.simulator.decode.blocks import reachable, successors
 from grader.simulator.decode.control_flow import (
     ALIGNED,
@@ -360,3 +361,9 @@ def hazard_in_time(r: Report) -> str:
     if r.has(STORE) and r.has(OTHER_STORE):
         return "WAW"
     return "WAR" if r.has(STORE) else "RAW"
+
+
+def skips_grid_barrier(end: Report, race: Report) -> bool:
+    """Whether a race may be behind a barrier of the grid that some threads never reach."""
+    missed = end.kind == c.STANDSTILL and end.target.name == GRID_BARRIER
+    return missed and race.kind == c.RACE and race.target.space == "global"
