@@ -123,8 +123,7 @@ class Decisions:
 
     def _is_integer(self, write: int) -> bool:
         """Whether a write that `_is_best` is of an integer."""
-        kinds = [self.image.ops[at].split(".")[-1] for at in self._tests_before(write)]
-        return all(kind[0] != "f" for kind in kinds)
+        return all(self.image.ops[at].split(".")[-1][0] != "f" for at in self._tests_before(write))
 
     def _tests_before(self, write: int) -> Iterator[int]:
         """The comparisons by size that decide whether a write is executed."""
@@ -235,11 +234,12 @@ class Decisions:
         return self.deciding[read, write]
 
     def _conditions(self, pc: int) -> tuple[str, ...]:
-        """The predicates, of branches and its own, that decide if an instruction is executed."""
+        """The predicates that decide if a write is executed, unless it is an atomic min or max."""
         if pc not in self.conditions:
             guard = self.image.instructions[pc].guard
             own = [guard[0]] if guard else []
-            self.conditions[pc] = (*self._branches_before(pc), *own)
+            best = not {"min", "max"}.isdisjoint(self.image.ops[pc].split("."))
+            self.conditions[pc] = () if best else (*self._branches_before(pc), *own)
         return self.conditions[pc]
 
     def _branches_before(self, pc: int) -> Iterator[str]:

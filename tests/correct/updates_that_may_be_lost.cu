@@ -280,3 +280,39 @@ extern "C" __global__ void smaller_of_two(volatile int *load, int *n) {
   atomicAdd((int *)&load[a <= b ? 0 : 1], 1);
   atomicAdd(n, 1);
 }
+
+// An atomicMin that a comparison leads to changes nothing where it comes too late; rounds depend on the order.
+// kernel lowered_in_rounds grid 3 block 32
+// inout label int32 = np.arange(96) -> np.repeat([0, 32, 64], 32)
+// inout rounds int32 = np.zeros(3) -> _
+extern "C" __global__ void lowered_in_rounds(int *label, int *rounds) {
+  int t = blockIdx.x * 32 + threadIdx.x, next = blockIdx.x * 32 + (threadIdx.x + 1) % 32, n = 0;
+  cuda::atomic_ref<int, cuda::thread_scope_device> a(label[t]), b(label[next]);
+  bool changed;
+  do {
+    int x = a.load(relaxed), y = b.load(relaxed);
+    changed = x != y;
+    if (x < y) atomicMin(&label[next], x);
+    if (y < x) atomicMin(&label[t], y);
+    ++n;
+  } while (__syncthreads_or(changed));
+  if (threadIdx.x == 0) rounds[blockIdx.x] = n;
+}
+
+// Wrong: a store may raise what another thread has lowered since.
+// kernel lowered_by_stores grid 3 block 32
+// inout label int32 = np.arange(96) -> _
+// inout rounds int32 = np.zeros(3) -> _
+extern "C" __global__ void lowered_by_stores(int *label, int *rounds) {
+  int t = blockIdx.x * 32 + threadIdx.x, next = blockIdx.x * 32 + (threadIdx.x + 1) % 32, n = 0;
+  cuda::atomic_ref<int, cuda::thread_scope_device> a(label[t]), b(label[next]);
+  bool changed;
+  do {
+    int x = a.load(relaxed), y = b.load(relaxed);
+    changed = x != y;
+    if (x < y) b.store(x, relaxed);  // <- lost-update
+    if (y < x) a.store(y, relaxed);  // <- lost-update
+    ++n;
+  } while (__syncthreads_or(changed));
+  if (threadIdx.x == 0) rounds[blockIdx.x] = n;
+}
