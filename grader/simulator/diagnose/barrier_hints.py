@@ -85,7 +85,7 @@ def barrier_advice(gap: Gap, hazard: str, *, warp: bool) -> str:
             "Give each warp or block that makes the call, and each call, memory of its own."
         )
     if gap.kind == "unknown":
-        return "A barrier more is not enough in any one place that was tried."
+        return "One more barrier did not end this race in any place that was tried."
     place = _place(gap, hazard)
     if gap.kind == "between" or (warp and gap.kind != "branch"):
         return f"Put {barrier} {place}."
