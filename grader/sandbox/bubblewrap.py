@@ -118,9 +118,9 @@ class Sandbox:
             readable: The paths that it sees, under their own names and read-only.
             scratch: The size of its private /tmp in bytes.
             devices: The device nodes that it may use.
-            ends_itself: Whether it ends when its caller does, or soon. Any other one is killed
-                then; when that happens while bubblewrap starts, half of it may wait for ever.
-            is_template: Whether it makes further namespaces (`template_child`).
+            ends_itself: Whether it ends soon, as a template does after its caller. Any other one is
+                killed with its caller; while bubblewrap starts, that may leave a half that waits.
+            is_template: Whether it makes further namespaces (`template_child`), which end with it.
         """
         # To become another user, and to import from folders that only their owner may read.
         root = ["CAP_SETUID", "CAP_SETGID", "CAP_DAC_READ_SEARCH"] if self.drops_root else []
@@ -129,8 +129,8 @@ class Sandbox:
         user += ["--cap-drop", "ALL", *(word for cap in kept for word in ("--cap-add", cap))]
         private = ["--proc", "/proc", "--dev", "/dev", *_tmpfs("/tmp", scratch)]
         private += [*_tmpfs("/dev/shm", _SHARED_MEMORY_BYTES), "--chdir", "/tmp"]
-        lifetime = ["--new-session", *([] if ends_itself else ["--die-with-parent"])]
-        lifetime += ["--as-pid-1"] if is_template else []  # its namespace ends with it
+        tied = [] if ends_itself else ["--die-with-parent"]
+        lifetime = ["--new-session", *(["--as-pid-1"] if is_template else tied)]
         options = [*_NAMESPACES, "--hostname", "sandbox", *user, *lifetime]
         options += [*_system_mounts(), *private]
         options += [*_read_only_mounts(tuple(readable)), *_device_mounts(devices)]

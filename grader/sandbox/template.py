@@ -308,9 +308,7 @@ def _command(key: Key, channel: int) -> list[str]:
     }
     root = str(key.packages[0].parent)
     inner = [python_executable(), "-I", "-S", "-B", "-c", _START, json.dumps(order), root]
-    return key.sandbox.command(
-        inner, key.readable, _SCRATCH_BYTES, ends_itself=True, is_template=True
-    )
+    return key.sandbox.command(inner, key.readable, _SCRATCH_BYTES, is_template=True)
 
 
 def _started(
