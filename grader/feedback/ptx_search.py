@@ -164,7 +164,7 @@ class RepeatedRun:
         p.table["written"], p.results.visits[:] = 0, 0
         n = c.CLaunch.from_buffer_copy(p.terms)
         status = self.machine.core.run(n)
-        if self.machine.is_void(p):
+        if self.machine.wrote_input(p):
             self._prepare()
             return self.run()
         return self.machine.run(*self.terms) if status == c.AGAIN else p.result(n, status)

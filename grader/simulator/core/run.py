@@ -285,7 +285,7 @@ class Machine:
         if proof is not None:
             set_proof(p.terms, proof, REPRESENTATIVES)
         status = self.core.run(p.terms)
-        if self.is_void(p):
+        if self.wrote_input(p):
             left = max(limits.seconds - (time.thread_time() - begun), limits.seconds / 4)
             again = partial(self._attempt, ordered=ordered, leaps=leaps, proof=proof)
             return again(launch, replace(limits, seconds=left), count, memory)
@@ -318,8 +318,8 @@ class Machine:
         n.stale, n.limited, n.lone = (m.ctypes.data if m.size else None for m in bits)
         return Prepared(loaded, buffers, table, results, n, (chosen, *bits))
 
-    def is_void(self, p: Prepared) -> bool:
-        """Whether a run wrote to an array that it was presumed to leave as it is."""
+    def wrote_input(self, p: Prepared) -> bool:
+        """Whether a run wrote to an array that it was presumed to leave, which is not so again."""
         pairs = [(b, row) for b, row in zip(p.buffers, p.table["written"], strict=False) if row]
         self.written = {b.argument for b, _ in pairs}.union(self.written or ())
         return any(b.input for b, _ in pairs)

@@ -175,12 +175,13 @@ class Arrivals:
     Attributes:
         text: a sentence about those that are fewer, or that came less often.
         blocks: the blocks that came.
-        by_most: whether these are more than half of all.
+        by_most, by_all: whether these are more than half of all, or all.
     """
 
     text: str
     blocks: frozenset[Dim3]
     by_most: bool
+    by_all: bool
 
 
 def arrivals(accesses: NDArray[np.void], lines: Sequence[int], grid: Dim3) -> dict[int, Arrivals]:
@@ -191,15 +192,14 @@ def arrivals(accesses: NDArray[np.void], lines: Sequence[int], grid: Dim3) -> di
         lines: by program counter, the line of the source.
         grid: the blocks of the launch.
     """
-    counts: dict[int, Counter[int]] = {}
+    counts, blocks = dict[int, Counter[int]](), prod(grid)
     for (pc, block, _), n in Counter(accesses[["pc", "block", "thread"]].tolist()).items():
         own = counts.setdefault(lines[pc], Counter())
         own[block] = max(own[block], n)
     return {
-        line: Arrivals(
-            text, frozenset(index_of(block, grid) for block in own), 2 * len(own) > prod(grid)
-        )
+        line: Arrivals(text, frozenset(places), 2 * len(places) > blocks, len(places) == blocks)
         for line, own in counts.items()
+        if (places := [index_of(block, grid) for block in own])
         if (text := _unequal(own, grid))
     }
 
@@ -274,7 +274,7 @@ def _standstill(r: Report, writers: Writers | None, came: Mapping[int, Arrivals]
                 "there for all lanes of the warp."
             )
     places = [(x, came[x]) for x in (writers.lines if writers else ()) if x in came]
-    known = [at for x, at in places if x != r.line or "never" in at.text]  # it waits in its line
+    known = [at for x, at in places if x != r.line or not at.by_all]  # it waits in its line
     hint += next((f" {at.text}" for at in known if at.by_most or r.block in at.blocks), "")
     return _awaiting(r, what, hint)
 
@@ -286,9 +286,8 @@ def _awaiting(r: Report, what: str, hint: str) -> Finding:
             "If a block waits for one that has not started, launch only as many blocks as are "
             f"resident at once, or let a block wait for earlier ones alone. Else: {hint}"
         )
-    return Finding(
-        "timeout", "error", what, space=r.target.space, variable=r.target.name, hint=hint
-    )
+    space, name = r.target.space, r.target.name
+    return Finding("timeout", "error", what, space=space, variable=name, hint=hint)
 
 
 def _always_true(r: Report, variables: SourceVariables) -> Finding | None:

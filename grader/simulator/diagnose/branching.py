@@ -231,21 +231,23 @@ class _Wait:
         return most + 1 if most > 1 else UNKNOWN_LOOKS
 
 
-def joined_tests(
-    image: Image, places: Mapping[int, tuple[int, int]], blocks: Container[tuple[int, int]]
-) -> set[tuple[int, str, bool]]:
-    """The predicates that are set in some blocks, and otherwise elsewhere: those of `a && b`.
+def joined(
+    image: Image, places: Mapping[int, tuple[int, int]], blocks: Container[tuple[int, int]],
+    op: str = "",
+) -> set[tuple[int, str, bool]]:  # fmt: skip
+    """The registers that are set in some blocks, and otherwise elsewhere.
 
     Args:
         image: the code.
         places: by program counter, the numbers of its function and its block.
         blocks: the blocks, by these numbers.
+        op: the instruction that sets them; empty for any.
 
     Returns each with its function, as a value of `Flow`.
     """
     inside, outside = set[tuple[int, str, bool]](), set[tuple[int, str, bool]]()
     for pc, i in enumerate(image.instructions):
-        if i.op == "mov.pred":
+        if op in ("", i.op):
             own = inside if places.get(pc, (-1, -1)) in blocks else outside
-            own.add((image.owner[pc], i.operands[0], True))
+            own.update((image.owner[pc], name, True) for name in targets(i))
     return inside & outside

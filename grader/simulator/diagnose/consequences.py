@@ -20,7 +20,7 @@ from grader.simulator.decode.dataflow import sources, targets
 from grader.simulator.decode.module import Image
 from grader.simulator.decode.operands import vector
 from grader.simulator.diagnose.aborts import ALL_ARRIVED
-from grader.simulator.diagnose.branching import decided, joined_tests, meetings
+from grader.simulator.diagnose.branching import decided, joined, meetings
 from grader.simulator.diagnose.confirmation import Confirmation
 from grader.simulator.diagnose.copies import is_awaited_in_vain, is_copied_over
 from grader.simulator.diagnose.local_places import LocalPlaces
@@ -60,6 +60,9 @@ one that it calls, made the value: such a value goes back to all its callers."""
 
 Effects = tuple[frozenset[tuple[int, str]], frozenset[tuple[int, int]]]
 """Registers, each with its function, and blocks, each with its function."""
+
+_JOINS = "mov.pred"
+"""What sets the predicate of `a && b`, in the block of each of its ways."""
 
 
 class Flow:
@@ -115,7 +118,7 @@ class Flow:
         if key not in self._effects:
             values = self.after(key)
             blocks = self.controlled(values) if values else set[tuple[int, int]]()
-            while more := joined_tests(self.image, self.values.blocks, blocks) - values:
+            while more := self._joined(blocks, _JOINS) - values:
                 values |= self.after(more)
                 blocks |= self.controlled(values)
             names = frozenset((owner, name) for owner, name, _ in values)
@@ -124,15 +127,10 @@ class Flow:
 
     def chosen(self, blocks: Iterable[tuple[int, int]]) -> set[tuple[int, str]]:
         """The registers that have another value if some blocks run, and what follows from these."""
-        known = set(blocks)
-        if not known:
-            return set()
-        inside, outside = set[Value](), set[Value]()
-        for pc, i in enumerate(self.image.instructions):
-            owner = self.image.owner[pc]
-            own = inside if self.values.blocks.get(pc) in known else outside
-            own.update((owner, name, True) for name in targets(i))
-        return {(owner, name) for owner, name, _ in self.after(inside & outside)}
+        return {(owner, name) for owner, name, _ in self.after(self._joined(set(blocks)))}
+
+    def _joined(self, blocks: set[tuple[int, int]], op: str = "") -> set[Value]:
+        return joined(self.image, self.values.blocks, blocks, op) if blocks else set()
 
     def addressed(self, pc: int) -> frozenset[tuple[int, str]]:
         """The registers in the addresses of an instruction, each with its function."""
