@@ -491,3 +491,131 @@ extern "C" __global__ void rounds_end_early(const int *x, int *y)
   }
   y[threadIdx.x] = sum;
 }
+
+// kernel bins_in_dynamic_memory grid 1 block 64 shared 256
+// in x int32 = np.arange(64) * 5 % 64
+// out y int32 = np.ones(64)
+extern "C" __global__ void bins_in_dynamic_memory(const int *x, int *y) {
+  extern __shared__ int bins[];
+  bins[threadIdx.x] = 0;
+  __syncthreads();
+  atomicAdd(&bins[x[threadIdx.x]], 1);
+  __syncthreads();
+  y[threadIdx.x] = bins[threadIdx.x];
+}
+
+// kernel bins_counted_before_they_are_set grid 1 block 64 shared 256
+// in x int32 = np.arange(64) * 5 % 64
+// out y int32 = np.ones(64)
+// hints Threads update `bins` before another thread has set it. Put __syncthreads() between line a< and line b<
+extern "C" __global__ void bins_counted_before_they_are_set(const int *x, int *y) {
+  extern __shared__ int bins[];
+  bins[threadIdx.x] = 0;  // <a <- race
+  atomicAdd(&bins[x[threadIdx.x]], 1);  // <b <- race
+  __syncthreads();
+  y[threadIdx.x] = bins[threadIdx.x];
+}
+
+// Without the barrier the optimizer gives thread 0, which knows `last`, a way of its own.
+// kernel shuffle_behind_an_unset_flag grid 4 block 64
+// inout part int32 = np.zeros(4) -> _
+// inout ticket uint32 = [0] -> _
+// out y int32 = [8064]
+// hints Threads read `last` before other threads have written it. Put __syncthreads() between line a< and line b<
+extern "C" __global__ void shuffle_behind_an_unset_flag(int *part, unsigned *ticket, int *y) {
+  __shared__ int s[64];
+  __shared__ bool last;
+  int t = threadIdx.x;
+  s[t] = t;
+  __syncthreads();
+  for (int h = 32; h; h >>= 1) {
+    if (t < h) s[t] += s[t + h];
+    __syncthreads();
+  }
+  if (t == 0) {
+    part[blockIdx.x] = s[0];  // <- race
+    __threadfence();
+    last = atomicInc(ticket, gridDim.x) == gridDim.x - 1;  // <- race
+  }  // <a
+  if (last) {  // <b <- race
+    int v = t < gridDim.x ? part[t] : 0;  // <- race
+    for (int d = 2; d; d >>= 1) v += __shfl_down_sync(~0u, v, d);  // <- barrier-divergence
+    if (t == 0) *y = v;
+  }
+}
+
+// What is read before a barrier may be used after it: a write beside the read makes a race of it, a write beside the use does not.
+// kernel shifted_in_place grid 1 block 64
+// in x int32 = np.arange(64)
+// out y int32 = np.roll(np.arange(64), -1)
+extern "C" __global__ void shifted_in_place(const int *x, int *y) {
+  __shared__ int s[64];
+  int t = threadIdx.x;
+  s[t] = x[t];
+  __syncthreads();
+  int next = s[(t + 1) % 64];
+  __syncthreads();
+  s[t] = next;
+  __syncthreads();
+  y[t] = s[t];
+}
+
+// kernel shifted_too_early grid 1 block 64
+// in x int32 = np.arange(64)
+// out y int32 = np.roll(np.arange(64), -1)
+// hints Threads read `s` before other threads have written it. Put __syncthreads() between line a< and line b<
+extern "C" __global__ void shifted_too_early(const int *x, int *y) {
+  __shared__ int s[64];
+  int t = threadIdx.x;
+  s[t] = x[t];  // <a <- race
+  int next = s[(t + 1) % 64];  // <b <- race
+  __syncthreads();
+  s[t] = next;
+  __syncthreads();
+  y[t] = s[t] + 1;
+}
+
+// kernel sum_used_behind_a_barrier grid 1 block 64
+// in x int32 = np.arange(64)
+// out y int32 = np.ones(64)
+// hints Put __syncthreads() between line a< and line b<
+extern "C" __global__ void sum_used_behind_a_barrier(const int *x, int *y) {
+  __shared__ int s[64];
+  int t = threadIdx.x;
+  s[t] = x[t];  // <a <- race
+  int other = s[63 - t];  // <b <- race
+  __syncthreads();
+  y[t] = s[t] + other;
+}
+
+// kernel half_set_later grid 1 block 64
+// in x int32 = np.arange(64)
+// out y int32 = np.ones(64)
+extern "C" __global__ void half_set_later(const int *x, int *y) {
+  __shared__ int s[64];
+  int t = threadIdx.x;
+  if (t < 32) s[t] = x[t];
+  __syncthreads();
+  int other = s[t];  // <- uninitialized-read
+  __syncthreads();
+  if (t < 32) s[t + 32] = x[t];
+  y[t] = other + 1;
+  __syncthreads();
+  y[t] += s[t];
+}
+
+// kernel half_set_before grid 1 block 64
+// in x int32 = np.arange(64)
+// out y int32 = np.arange(64) + 1 + np.r_[np.arange(32), np.arange(32)]
+extern "C" __global__ void half_set_before(const int *x, int *y) {
+  __shared__ int s[64];
+  int t = threadIdx.x;
+  s[t] = x[t];
+  __syncthreads();
+  int other = s[t];
+  __syncthreads();
+  if (t < 32) s[t + 32] = x[t];
+  y[t] = other + 1;
+  __syncthreads();
+  y[t] += s[t];
+}

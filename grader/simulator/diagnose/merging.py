@@ -268,9 +268,12 @@ def _with_severity(debug: tuple[Finding, ...], f: Finding) -> tuple[Finding, ...
 def _after(debug: tuple[Finding, ...], f: Finding) -> Finding:
     """A finding that only the other variant has: what is unset there has another value.
 
-    A launch that it alone ends early is no cause of an error that both have.
+    A launch that it alone ends early is no cause of an error that both have. Where a barrier is
+    missing, the optimizer may give the thread that stores a value, and does not load it, a way of
+    its own: the threads of its warp then come to a call apart, which follows from the race.
     """
     kinds = {known.kind for known in debug if known.severity == "error"}
     unset = "uninitialized-read" in kinds and f.kind != "uninitialized-read"
     follows = unset or (bool(kinds) and f.kind == "launch-failure")
+    follows |= "race" in kinds and f.kind == "barrier-divergence"
     return replace(f, follows=f.follows + 1) if follows else f

@@ -17,8 +17,11 @@ typedef struct { u32 *lanes; u8 *have; u32 *origin, room; } Defined;
 
 /* Where values without a value come from, and what is reported when one is used. Of a load, or an element of a vector
  * load, from shared or global memory: its last undefined read by lane. `kept`: of a store that left them there. `selected`: a permutation
- * selects bytes of them, so that a store to an output uses each of these. */
-typedef struct { Report report; s64 element; u32 lanes, offset[LANES]; bool kept, selected; } Origin;
+ * selects bytes of them, so that a store to an output uses each of these. By warp, the lanes that have read shared memory so
+ * in the present phase, `open`, and those whose last such phase had a write of another thread, which explains the read. */
+typedef struct {
+  Report report; s64 element; u32 lanes, offset[LANES], open[LANES], explained[LANES]; bool kept, selected;
+} Origin;
 
 /* Of shared memory or of a global buffer, by byte; NULL while there are none. Its undefined bits, where the granule as a
  * whole counts as written; the number + 1 of the store that left an undefined value there, and the bytes that have one:

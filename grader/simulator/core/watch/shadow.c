@@ -61,6 +61,10 @@ static void retract_explained(Cta *c) {
     for (u32 k = 0; k < s->npending; k += 3) {
       u32 stamp = s->wrote[s->pending[k]], reader = s->pending[k + 1], pc = s->pending[k + 2];
       bool explained = stamp >= s->phase && stamp != reader;
+      if (pc & FOLLOWED) {
+        if (explained != pass) settle_read(c, pc & ~FOLLOWED, stamp_thread(reader), explained);
+        continue;
+      }
       if (explained && !pass) retract_read(c->worker, pc, SHARED, stamp_thread(reader));
       if (explained || !pass || pc == shown) continue;
       show_read(c->worker, pc, SHARED, stamp_thread(reader), s->pending[k] * each);

@@ -22,7 +22,10 @@ static inline u32 phase_of(const Cta *c) { return shadow_of(c)->phase; }
 static inline u32 stamp_thread(u32 stamp) { return stamp & (MAX_BLOCK_THREADS - 1); }
 
 /* Notes a read of an uninitialized granule, reported as such: if another thread writes it in the same
- * phase, the race between the two explains the read, and the report is retracted. */
+ * phase, the race between the two explains the read, and the report is retracted. With FOLLOWED in pc: it is reported
+ * when its value is used, and settle_read notes at the end of this phase what explains it. */
+#define FOLLOWED 0x80000000u
+void settle_read(Cta *c, u32 pc, u32 thread, bool explained);
 void log_uninit(Cta *c, u32 granule, u32 thread, u32 pc);
 
 /* Notes that a buffer is written to. True where it was presumed to be input: reads of it are not noted, and the launch is

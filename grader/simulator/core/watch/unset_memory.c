@@ -98,8 +98,23 @@ void note_origin(Warp *w, const Insn *i, u32 l, const Region *r, u32 offset, u32
   o->report.buffer = r->buffer ? (u32)(r->buffer - w->launch->buffer) : 0;
   o->report.block = w->cta->number;
   o->report.size = i->size;
+  if (r->space == SHARED && !(o->open[w->index] >> l & 1 && o->offset[l] == offset)) {
+    o->open[w->index] |= 1u << l;
+    log_uninit(w->cta, offset >> w->launch->shared_shift, thread_of(w, l), FOLLOWED | i->pc);
+  }
   o->lanes |= 1u << l;
   o->offset[l] = offset;
+}
+
+void settle_read(Cta *c, u32 pc, u32 thread, bool explained) {
+  Undefined *u = c->state[definedness_slot];
+  u32 warp = thread / LANES, bit = 1u << thread % LANES;
+  for (u32 k = 0; u && k < u->origins; k++) {
+    Origin *o = &u->origin[k];
+    if (o->report.pc != pc || o->kept) continue;
+    o->open[warp] &= ~bit;
+    o->explained[warp] = explained ? o->explained[warp] | bit : o->explained[warp] & ~bit;
+  }
 }
 
 /* Reports the read of shared or global memory that a missing value comes from, or what a store left. */
@@ -114,9 +129,14 @@ void report_origin(Warp *w, u32 from, u32 missing) {
   for (r.count = 1; missing; missing &= missing - 1) {
     u32 l = first_lane(missing);
     r.thread = thread_of(w, l);
-    r.address = o->offset[o->lanes >> l & 1 ? l : first_lane(o->lanes)];
-    if (r.space == SHARED) log_uninit(w->cta, (u32)r.address >> w->launch->shared_shift, r.thread, r.pc);
+    u32 reader = o->lanes >> l & 1 ? l : first_lane(o->lanes);
+    bool open = o->open[w->index] >> reader & 1;
+    r.address = o->offset[reader];
+    if (r.space == SHARED && open) log_uninit(w->cta, (u32)r.address >> w->launch->shared_shift, r.thread, r.pc);
     report(w->worker, r);
+    if (r.space != SHARED || open) continue;
+    if (o->explained[w->index] >> reader & 1) retract_read(w->worker, r.pc, SHARED, r.thread);
+    else show_read(w->worker, r.pc, SHARED, r.thread, r.address);
   }
 }
 
