@@ -195,3 +195,23 @@ extern "C" __global__ void high_of_a_bf16_sum(const __nv_bfloat16 *x, float *y) 
   __nv_bfloat162 w = __hadd2(s[31 - t], s[t]);  // <- uninitialized-read
   y[t] = __high2float(w);
 }
+
+// kernel pairs_added_at_once grid 2 block 32
+// in at int32 = np.arange(64) % 4
+// in x float16 = np.ones(128)
+// inout y float16 = np.zeros(8) -> np.full(8, 16)
+extern "C" __global__ void pairs_added_at_once(const int *at, const half2 *x, half2 *y) {
+  int i = blockIdx.x * 32 + threadIdx.x;
+  atomicAdd(&y[at[i]], x[i]);
+}
+
+// kernel pairs_added_in_two_steps grid 2 block 32
+// in at int32 = np.arange(64) % 4
+// in x float16 = np.ones(128)
+// inout y float16 = np.zeros(8) -> _
+// hints reads `y`, computes and writes it back: two steps
+// hints Use one atomic, such as atomicAdd
+extern "C" __global__ void pairs_added_in_two_steps(const int *at, const half2 *x, half2 *y) {
+  int i = blockIdx.x * 32 + threadIdx.x;
+  y[at[i]] = __hadd2(y[at[i]], x[i]);  // <- race
+}

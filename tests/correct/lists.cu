@@ -251,3 +251,77 @@ extern "C" __global__ void link_is_swapped(volatile int *parent, const int *ea, 
 extern "C" __global__ void roots_are_old(volatile int *parent, const int *ea, const int *eb, int *root, int *done) {
     link_by_swaps<false>(parent, ea, eb, root, done);
 }
+
+// A node is put in front of a list by one exchange of its head.
+// kernel chains_of_a_hash grid 2 block 64
+// in key int32 = np.arange(128) * 7 % 16
+// inout head int32 = np.full(16, -1) -> _
+// inout next int32 = np.full(128, -2) -> _
+// inout count int32 = np.zeros(16) -> np.full(16, 8)
+extern "C" __global__ void chains_of_a_hash(const int *key, int *head, int *next, int *count) {
+  int i = blockIdx.x * 64 + threadIdx.x, bin = key[i];
+  next[i] = atomicExch(&head[bin], i);
+  atomicAdd(&count[bin], 1);
+}
+
+// Wrong: two threads may read the same head, and the node of one of them is lost.
+// kernel chains_read_and_written grid 2 block 64
+// in key int32 = np.arange(128) * 7 % 16
+// inout head int32 = np.full(16, -1) -> _
+// inout next int32 = np.full(128, -2) -> _
+// hints Line a< reads `head`, and line b< overwrites it
+// hints Use one atomicExch
+extern "C" __global__ void chains_read_and_written(const int *key, int *head, int *next) {
+  int i = blockIdx.x * 64 + threadIdx.x, bin = key[i];
+  next[i] = head[bin];  // <a <- race
+  __threadfence();
+  head[bin] = i;  // <b <- race
+}
+
+// kernel chains_through_volatile grid 2 block 64
+// in key int32 = np.arange(128) * 7 % 16
+// inout head int32 = np.full(16, -1) -> _
+// inout next int32 = np.full(128, -2) -> _
+// hints Use one atomicExch
+extern "C" __global__ void chains_through_volatile(const int *key, int *head, int *next) {
+  int i = blockIdx.x * 64 + threadIdx.x, bin = key[i];
+  next[i] = *(volatile int *)&head[bin];  // <- race
+  *(volatile int *)&head[bin] = i;  // <- race
+}
+
+// kernel stack_of_a_block grid 1 block 64
+// out y int32 = [22]
+extern "C" __global__ void stack_of_a_block(int *y) {
+  __shared__ int head, next[64];
+  int t = threadIdx.x;
+  if (t == 0) head = -1;
+  __syncthreads();
+  if (t % 3 == 0) next[t] = atomicExch(&head, t);
+  __syncthreads();
+  if (t == 0) {
+    int n = 0;
+    for (int p = head; p != -1; p = next[p]) ++n;
+    *y = n;
+  }
+}
+
+// kernel stack_of_a_block_in_two_steps grid 1 block 64
+// out y int32 = [22]
+// hints Use one atomicExch
+extern "C" __global__ void stack_of_a_block_in_two_steps(int *y) {
+  __shared__ int head, next[64];
+  int t = threadIdx.x;
+  if (t == 0) head = -1;
+  __syncthreads();
+  if (t % 3 == 0) {
+    int old = head;  // <- race
+    next[t] = old;
+    head = t;  // <- race
+  }
+  __syncthreads();
+  if (t == 0) {
+    int n = 0;
+    for (int p = head; p != -1; p = next[p]) ++n;
+    *y = n;
+  }
+}

@@ -225,10 +225,51 @@ def update_hint(tree: Tree, line: int, name: str, kind: str, *, halves: bool) ->
     return f"{what} Use one atomic, such as {atomic}, for each update."
 
 
+def check_hint(lines: tuple[int, int], name: str, best: str) -> str:
+    """The fix of a write that a branch on the value read before allows.
+
+    Args:
+        lines: the line of the read, and that of the write.
+        name: what they access.
+        best: the atomic that does both; empty if not known.
+    """
+    return (
+        f"Line {lines[0]} reads {name}, and line {lines[1]} writes it where that value "
+        "allows it: two steps, and another thread may write it between them. Use one "
+        f"atomic such as {best or 'atomicCAS'}, which compares and writes at once"
+        f"{'' if best else ', and test what it returns'}."
+    )
+
+
+def replace_hint(lines: tuple[int, int], name: str) -> str:
+    """The fix of a read, and of a write of another value; `lines` are theirs."""
+    return (
+        f"Line {lines[0]} reads {name}, and line {lines[1]} overwrites it: two steps, and several "
+        "threads may read the same value. Use one atomicExch, which writes the new value and "
+        "returns the one that it replaces."
+    )
+
+
+def draw_hint(read: int, add: int, before: bool, name: str) -> str:
+    """The fix of a read of a counter beside an atomic that adds to it; `before`: it comes first."""
+    steps = f"Line {read} reads {name}, and line {add} adds to it"
+    steps = steps if before else f"Line {add} adds to {name}, and line {read} reads it"
+    return (
+        f"{steps}: two steps, and several threads may read the same value. Use the value "
+        f"that the atomic of line {add} returns, and leave out the read."
+    )
+
+
 def atomic_of(tree: Tree, line: int) -> str:
     """The atomic that does what the one assignment to memory of a line does; empty if not known."""
     found = {_atomic_of(node) for node in _assignments(tree, line)}
     return found.pop() if len(found) == 1 else ""
+
+
+def rewrites(tree: Tree, line: int) -> bool:
+    """Whether an assignment of a line makes an element from what it was."""
+    sides = ((x.part("left"), x.part("right")) for x in _assignments(tree, line))
+    return any(a is not None and b is not None and _words(a) in _elements(b) for a, b in sides)
 
 
 def best_of(tree: Tree, line: int) -> str:

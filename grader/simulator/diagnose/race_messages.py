@@ -152,16 +152,23 @@ def _within_block_fix(r: Report, hazard: str, gap: Gap | None) -> str:
         return beside_atomic(*((r.line2, r.line) if r.has(ATOMIC) else (r.line, r.line2)))
     if gap.kind != "between":
         return f"Two threads write the same element. Check the index. {advice}"
+    late = r.has(ATOMIC) and not r.has(OTHER_ATOMIC)
+    late |= r.has(OTHER_ATOMIC) and not r.has(ATOMIC) and gap.first == r.line < r.line2 == gap.then
+    says = f"Threads update {subject(r)} before another thread has set it. {advice}" * late
     if r.target.dynamic and r.pc != r.pc2:
-        lines = f"Lines {gap.first} and {gap.then} write" if r.line != r.line2 else ""
-        lines = lines or f"Two statements of line {r.line} write"
-        return (
-            f"{lines} the same bytes of {subject(r)}. If they are "
-            "for two arrays in it, begin the second behind the last byte of the first: an offset "
-            f"in bytes is an index times the size of an element. Else p{advice[1:]}"
+        lines = f"Lines {gap.first} and {gap.then}" if r.line != r.line2 else ""
+        lines = lines or f"Two statements of line {r.line}"
+        apart = (
+            "are for two arrays in it, begin the second behind the last byte of the first: an "
+            "offset in bytes is an index times the size of an element."
         )
-    if r.has(ATOMIC) and not r.has(OTHER_ATOMIC):
-        return f"Threads update {subject(r)} before another thread has set it. {advice}"
+        says = (
+            f"{says} If {lines[:1].lower()}{lines[1:]} {apart}"
+            if late
+            else f"{lines} write the same bytes of {subject(r)}. If they {apart} Else p{advice[1:]}"
+        )
+    if says:
+        return says
     return f"Two threads write the same element. Check the index, or p{advice[1:]}"
 
 

@@ -145,6 +145,31 @@ def subject(r: Report) -> str:
     return f"`{r.target.name}`" if r.target.name else "this memory"
 
 
+def plain_ends(r: Report) -> list[tuple[int, bool]]:
+    """The accesses of a race that are no atomics, each with whether it stores."""
+    own = [(r.pc, r.has(STORE))] * (not r.has(ATOMIC))
+    return own + [(r.pc2, r.has(OTHER_STORE))] * (not r.has(OTHER_ATOMIC))
+
+
+def both_ends(r: Report) -> list[tuple[int, bool]]:
+    """The accesses of a race, each with whether it is an atomic."""
+    return [(r.pc, r.has(ATOMIC)), (r.pc2, r.has(OTHER_ATOMIC))]
+
+
+def is_atomic(r: Report) -> bool:
+    """Whether an access of a race is an atomic."""
+    return r.has(ATOMIC | OTHER_ATOMIC)
+
+
+def written_twice(reports: Sequence[Report], name: str) -> set[int]:
+    """The stores to elements of a variable that other threads store to, too.
+
+    Where others only read the element, no update is lost: they read it too early.
+    """
+    races = (x for x in reports if x.kind == c.RACE and x.has(STORE) and x.has(OTHER_STORE))
+    return {pc for x in races if x.target.name == name for pc in (x.pc, x.pc2)}
+
+
 def volatile_fix(r: Report) -> str:
     """The fix of a volatile read that gets whatever value is there."""
     if r.has(ACROSS_BLOCKS):

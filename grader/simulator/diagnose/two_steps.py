@@ -21,8 +21,12 @@ from grader.simulator.decode.stack import stack_slot
 from grader.simulator.diagnose.barrier_hints import (
     Exchange,
     best_of,
+    check_hint,
+    draw_hint,
     exchange_hint,
     exchanges,
+    replace_hint,
+    rewrites,
     scope_hint,
     update_hint,
 )
@@ -33,10 +37,8 @@ from grader.simulator.diagnose.messages import swap_fix
 from grader.simulator.diagnose.places import Gap
 from grader.simulator.diagnose.races import (
     ACROSS_BLOCKS,
-    ATOMIC,
     BLOCK_SCOPE,
     MIXED_SIZE,
-    OTHER_ATOMIC,
     OTHER_STORE,
     SAME_VALUE,
     STALE_CACHE,
@@ -45,10 +47,14 @@ from grader.simulator.diagnose.races import (
     WITHIN_WARP,
     ProgramOrder,
     Report,
+    both_ends,
+    is_atomic,
+    plain_ends,
     subject,
+    written_twice,
 )
 from grader.simulator.diagnose.subscripts import elements_in, in_sequence, pointees_in
-from grader.simulator.ptx.model import Instruction, is_load
+from grader.simulator.ptx.model import TYPE_BYTES, Instruction, is_load
 
 if TYPE_CHECKING:
     from grader.compile.syntax import Tree
@@ -57,6 +63,10 @@ _MOST_LETTERS = 1000
 """Of a line, the letters that are searched."""
 _HALVES = regex(r"\b(?:__)?(?:nv_)?(?:half|bfloat16)2?\b")
 """Of a type of 16 bits that atomicAdd takes."""
+_CAST = regex(r"\*\s*\(\s*volatile[^()]{1,80}\)\s*&\s*")
+"""An access through the address of an element, cast to a pointer to volatile."""
+_WORD = 4
+"""The bytes of the smallest type that atomicExch takes."""
 _MEMBER = regex(r"(?:\.|->)\s*([A-Za-z_]\w*)\s*(?:(?:[-+*/%|&^]|<<|>>)?=(?!=)|\+\+|--)")
 """A member that a line writes."""
 
@@ -81,21 +91,24 @@ class TwoSteps:
             order: the order of the instructions.
         """
         name = subject(r)
-        across, stores = r.has(ACROSS_BLOCKS), [pc for pc, is_store in _plain(r) if is_store]
+        across, stores = r.has(ACROSS_BLOCKS), [pc for pc, is_store in plain_ends(r) if is_store]
         if r.has(BLOCK_SCOPE):
-            narrow = [pc for pc, _ in _both(r) if ".cta" in self.image.ops[pc]]
+            narrow = [pc for pc, _ in both_ends(r) if ".cta" in self.image.ops[pc]]
             texts = {line: self._text(line) for line in {self._line(pc, r) for pc in narrow}}
             return scope_hint(name, texts) if texts else ""
-        if r.has(STALE_CACHE | MIXED_SIZE | UNWAITED):
+        if r.has(STALE_CACHE | MIXED_SIZE):
             return ""
-        if stores and not _is_atomic(r) and (known := self._locked(r, reports)):
+        twice = written_twice(reports, r.target.name)
+        twice = twice if across else {pc for pc in twice if not order.follows(pc, pc)}
+        replaced = self._replaced(r, twice, order)
+        if r.has(UNWAITED):
+            return replaced
+        if stores and not is_atomic(r) and (known := self._locked(r, reports)):
             return known
-        if (lines := self._exchange(r, reports, order)) and not _is_atomic(r):
+        if (lines := self._exchange(r, reports, order)) and not is_atomic(r):
             return exchange_hint(lines, name)
         beside = self._beside_atomics(reports)
-        twice = _written_twice(reports, r.target.name)
         updates = [pc for pc in (*stores, *self._written_back(r, beside)) if self._updates(pc)]
-        twice = twice if across else {pc for pc in twice if not order.follows(pc, pc)}
         updates += [pc for pc in stores if pc in twice and self._kept_between(pc, r, reports)]
         # a barrier orders a store of another value, which an atomic would leave as it is
         other = (gap is not None or across) and len(stores) == 2 and not {*stores} <= {*updates}
@@ -103,22 +116,13 @@ class TwoSteps:
             return self._update(updates[0], name)
         if (across or gap is None) and (lines := self._check(r)):
             best = best_of(self.tree, lines[1]) if self._type(stores[0])[0] != "f" else ""
-            return (
-                f"Line {lines[0]} reads {name}, and line {lines[1]} writes it where that value "
-                "allows it: two steps, and another thread may write it between them. Use one "
-                f"atomic such as {best or 'atomicCAS'}, which compares and writes at once"
-                f"{'' if best else ', and test what it returns'}."
-            )
+            return check_hint(lines, name, best)
+        if replaced:
+            return replaced
         if drawn := self._drawn(r, reports, order):
-            read, add, before = drawn
-            steps = f"Line {read} reads {name}, and line {add} adds to it"
-            steps = steps if before else f"Line {add} adds to {name}, and line {read} reads it"
-            return (
-                f"{steps}: two steps, and several threads may read the same value. Use the value "
-                f"that the atomic of line {add} returns, and leave out the read."
-            )
+            return draw_hint(*drawn, name)
         outside = r.target.space == "global" and prod(grid) > 1 and not r.has(SAME_VALUE)
-        early = across or r.has(WITHIN_WARP) if _is_atomic(r) else across and other and updates
+        early = across or r.has(WITHIN_WARP) if is_atomic(r) else across and other and updates
         if (sets := [pc for pc in stores if pc not in updates]) and outside and early:
             return (
                 f"Line {self._line(sets[0], r)} sets {name} while other threads, also of other "
@@ -145,7 +149,7 @@ class TwoSteps:
         self, r: Report, reports: Sequence[Report], order: ProgramOrder
     ) -> Exchange | None:
         """The lines by which several threads exchange elements of a race's variable at once."""
-        stores = {self._line(pc, r) for pc, is_store in _plain(r) if is_store}
+        stores = {self._line(pc, r) for pc, is_store in plain_ends(r) if is_store}
         own = [lines for lines in self.exchanges if stores <= {*lines}] if stores else []
         both = {
             frozenset((x.line, x.line2))
@@ -190,7 +194,7 @@ class TwoSteps:
         Returns:
             The fix, and whether the value is used without the swap; None for any other race.
         """
-        reads, swaps = _plain(r), [pc for pc, atomic in _both(r) if atomic]
+        reads, swaps = plain_ends(r), [pc for pc, atomic in both_ends(r) if atomic]
         if len(reads) != 1 or reads[0][1] or not swaps or ".cas." not in self.image.ops[swaps[0]]:
             return None
         (read, _), swap = reads[0], swaps[0]
@@ -260,7 +264,11 @@ class TwoSteps:
         """The loads of the element that a store overwrites with what is computed from them."""
         i = self.image.instructions[store]
         readers = self.flow.values.readers_of(self.image.owner[store])
-        found = {pc for name in _registers(i)[:1] for pc in readers.get(name, ())}
+        found = {
+            pc
+            for name in re.findall(r"[$%\w@]+", i.operands[0])[:1]
+            for pc in readers.get(name, ())
+        }
         return {
             pc
             for pc in found
@@ -283,28 +291,29 @@ class TwoSteps:
         The read is one that races with stores of other threads.
         """
         races = (x for x in reports if x.kind == c.RACE and x.target.name == r.target.name)
-        reads = {pc for x in races for pc, is_store in _plain(x) if not is_store}
-        locations, name = self.image.locations, r.target.name
-        own = elements_in(self._text(locations[store].line), name) if name else set[str]()
-        return any(
-            not own.isdisjoint(elements_in(self._text(locations[pc].line), name))
-            and self._makes(pc, store)
-            for pc in reads
+        ends = {
+            (pc, self._line(pc, x)) for x in races for pc, writes in plain_ends(x) if not writes
+        }
+        text, name = self._text(self._line(store, r)), r.target.name
+        own = elements_in(text, name) if name else set[str]()
+        return rewrites(self.tree, self._line(store, r)) or any(
+            not own.isdisjoint(elements_in(self._text(line), name)) and self._makes(pc, store)
+            for pc, line in ends
         )
 
     def _beside_atomics(self, reports: Sequence[Report]) -> set[int]:
         """The stores that race with atomics."""
-        races = (r for r in reports if r.kind == c.RACE and _is_atomic(r))
-        return {pc for r in races for pc, is_store in _plain(r) if is_store}
+        races = (r for r in reports if r.kind == c.RACE and is_atomic(r))
+        return {pc for r in races for pc, is_store in plain_ends(r) if is_store}
 
     def _written_back(self, r: Report, stores: Collection[int]) -> list[int]:
         """Those of some stores that update what a race reads."""
-        reads = {pc for pc, is_store in _plain(r) if not is_store}
+        reads = {pc for pc, is_store in plain_ends(r) if not is_store}
         return [pc for pc in sorted(stores) if not reads.isdisjoint(self._updates(pc))]
 
     def _check(self, r: Report) -> tuple[int, int] | None:
         """The lines of a read and a write of one element that a branch on its value decides."""
-        accesses = _plain(r)
+        accesses = plain_ends(r)
         if len(accesses) < 2 or accesses[0][1] == accesses[1][1] or not r.target.name:
             return None
         (read, _), (write, _) = sorted(accesses, key=lambda access: access[1])
@@ -320,6 +329,26 @@ class TwoSteps:
             return None
         return lines if self._decides(read, write) else None
 
+    def _replaced(self, r: Report, twice: Collection[int], order: ProgramOrder) -> str:
+        """The fix of a read of an element whose value is used, and a store of another value to it.
+
+        That is one of those, `twice`, that meet stores of other threads.
+        """
+        ends = sorted(plain_ends(r), key=lambda end: end[1])
+        if [is_store for _, is_store in ends] != [False, True] or not (
+            ends[1][0] in twice or r.has(UNWAITED)
+        ):
+            return ""
+        (read, _), (store, _) = ends
+        lines, values = (self._line(read, r), self._line(store, r)), self.flow.loaded(read)
+        if lines[0] > lines[1] or not order.follows(read, store) or self._makes(read, store):
+            return ""
+        name, texts = r.target.name, [_CAST.sub("", self._text(line)) for line in lines]
+        own = [elements_in(text, name) | pointees_in(text, name) for text in texts if name]
+        same, size = own and not own[0].isdisjoint(own[1]), TYPE_BYTES.get(self._type(store), 0)
+        used = self._is_used(values, self.image.owner[read]) or self.flow.controlled(values)
+        return replace_hint(lines, subject(r)) if same and size >= _WORD and used else ""
+
     def _drawn(
         self, r: Report, reports: Sequence[Report], order: ProgramOrder
     ) -> tuple[int, int, bool] | None:
@@ -329,7 +358,7 @@ class TwoSteps:
         threads store, in a statement behind that of the addition. None where what the addition
         returns is used so: then it is that which draws.
         """
-        (read, atomic), (other, is_atomic) = _both(r)
+        (read, atomic), (other, is_atomic) = both_ends(r)
         if atomic:
             read, other, atomic, is_atomic = other, read, is_atomic, atomic
         if atomic or not is_atomic or not is_load(self.image.instructions[read]):
@@ -363,35 +392,6 @@ class TwoSteps:
         """Whether branches on what an instruction loads decide who executes another one."""
         values = self.flow.loaded(load)
         return self.flow.values.blocks.get(then) in self.flow.controlled(values)
-
-
-def _written_twice(reports: Sequence[Report], name: str) -> set[int]:
-    """The stores to elements of a variable that other threads store to, too.
-
-    Where others only read the element, no update is lost: they read it too early.
-    """
-    races = (x for x in reports if x.kind == c.RACE and x.has(STORE) and x.has(OTHER_STORE))
-    return {pc for x in races if x.target.name == name for pc in (x.pc, x.pc2)}
-
-
-def _plain(r: Report) -> list[tuple[int, bool]]:
-    """The accesses of a race that are no atomics, each with whether it stores."""
-    own = [(r.pc, r.has(STORE))] * (not r.has(ATOMIC))
-    return own + [(r.pc2, r.has(OTHER_STORE))] * (not r.has(OTHER_ATOMIC))
-
-
-def _both(r: Report) -> list[tuple[int, bool]]:
-    """The accesses of a race, each with whether it is an atomic."""
-    return [(r.pc, r.has(ATOMIC)), (r.pc2, r.has(OTHER_ATOMIC))]
-
-
-def _is_atomic(r: Report) -> bool:
-    return r.has(ATOMIC | OTHER_ATOMIC)
-
-
-def _registers(i: Instruction) -> list[str]:
-    """The registers in the first operand: what a load writes, where a store writes."""
-    return re.findall(r"[$%\w@]+", i.operands[0]) if i.operands else []
 
 
 def _place(load: Instruction) -> str:
