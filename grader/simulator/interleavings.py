@@ -20,9 +20,9 @@ from itertools import product
 from grader import replace
 from grader.launch import Finding, Launch, Severity
 from grader.simulator.core import bindings as c
-from grader.simulator.core.run import Machine
+from grader.simulator.core.run import Machine, Raw
 from grader.simulator.decisions import ANY_ORDER, TRIED, Decisions, between_threads, order_fix
-from grader.simulator.decode.memory import WAITING
+from grader.simulator.decode.memory import WAITING, is_plain
 from grader.simulator.decode.module import Image
 from grader.simulator.edited_code import access_rows, ordering, with_fences
 from grader.simulator.late import MOST_FENCES, moved, some_fences
@@ -31,12 +31,32 @@ from grader.simulator.order_runs import (
     MOST_CHANGES,
     MOST_PAUSES,
     PAUSE_CHANGES,
+    WHOLE_ORDERS,
     How,
     OneRun,
     OrderRuns,
 )
-from grader.simulator.pauses import Traces, backward_order, order_for, some_of
-from grader.simulator.schedules import ABREAST, BY_ACCESS, GIVE_UP, ORDER_KINDS, PATIENT
+from grader.simulator.pauses import (
+    Access,
+    Interruption,
+    Place,
+    Thread,
+    Traces,
+    backward_order,
+    interruptions,
+    order_for,
+    some_of,
+    strong_accesses,
+)
+from grader.simulator.schedules import (
+    ABREAST,
+    BY_ACCESS,
+    GIVE_UP,
+    ORDER_KINDS,
+    PATIENT,
+    output_difference,
+    with_steady_outputs,
+)
 
 LONG_LOOK_STEPS = 1 << 23
 """The warp instructions of all runs together in which waits give up after many looks."""
@@ -64,6 +84,12 @@ MOST_SHORT = 40
 
 MORE_ORDERS = tuple(s for s in range(9, 104) if s % ORDER_KINDS not in (ABREAST, PATIENT))
 """Orders with short turns that are run with old values, where pauses show nothing."""
+
+
+_IN_ONE_SECTION = (
+    "Other threads write the value between line {0}, which reads it, and line {1}, which writes it:"
+    " hold the lock from line {0} to line {1}, or read the value again under the second lock."
+)
 
 
 class Pauses:
@@ -167,12 +193,81 @@ class Pauses:
         short = [*dict.fromkeys(short)]
         return long + short[:: -(-len(short) // MOST_SHORT) or 1]
 
+    def between_sections(self, runs: OrderRuns) -> tuple[Raw, Interruption, str] | None:
+        """A plain write that another thread's write makes wrong, which came behind a read.
+
+        Locks order the accesses, so that they do not race; the thread has none for a while between.
+        Outputs count that are the same in all orders without an interruption.
+
+        Returns a run with a pause before the thread takes the lock again, the write, and what then
+        is wrong.
+        """
+        image = self.machine.image
+        if runs.timed or not any(op.startswith("st.") and is_plain(op) for op in image.ops):
+            return None
+        usual = runs.run_if_any(How(traced=True, plain=True))
+        found = _split_updates(strong_accesses(usual.raw, image), image) if usual else {}
+        whole = [How(s, whole_turns=True) for s in WHOLE_ORDERS if found and runs.affords(1)]
+        same = [runs.usual, *(runs.run(how).raw for how in whole)]
+        steady = with_steady_outputs(self.launch, same if all(x.ended for x in same) else [])
+        for (read, write), (take, skips) in [*found.items()][:MOST_PAUSES]:
+            plain = replace(self.before(take), traced=True, plain=True)
+            hows = (
+                replace(plain, pause_skips=skips),
+                *(replace(plain, pause=x) for x in (read, write + 1)),
+            )
+            wrong = list[tuple[Raw, Interruption, str]]()
+            for run in map(runs.run_if_any, hows):
+                if run is None or run.errors or not run.raw.ended:
+                    return None
+                what = output_difference(runs.usual, run.raw, steady, runs.names)
+                lost = interruptions(run.raw, image, possible=True)
+                one = next((x for x in lost if x.write == write), None)
+                if what and one is None:
+                    break  # it depends on the order without an interruption, too
+                lines = (image.locations[pc].line for pc in (read, write))
+                fix = _IN_ONE_SECTION.format(*lines)
+                wrong += [(run.raw, replace(one, fix=fix), what)] if one and what else []
+            else:
+                if wrong:
+                    return wrong[0]
+        return None
+
     def _fences(self, most: int) -> list[tuple[int, int, int]]:
         return some_fences(self.function, self.machine.image, most)
 
     def _ends(self, pc: int) -> list[How]:
         """The pauses before an instruction in the usual order and backwards."""
         return [How(pause=pc), replace(self.backward, pause=pc)]
+
+
+def _split_updates(trace: Sequence[Access], image: Image) -> dict[tuple[int, int], tuple[int, int]]:
+    """The plain reads and writes of one place with an atomic between them, all of one thread.
+
+    That atomic takes a lock or draws a number, and others also write the place, or read it there:
+    where the thread has no lock in between, they may write it then.
+
+    Returns by read and write the atomic, and how often its thread has come to it before the read.
+    """
+    others: dict[tuple[Place, int], set[Thread]] = {}
+    for a in trace:
+        if a.reads or a.changes:
+            others.setdefault((a.place, a.pc if a.reads else -1), set()).add(a.thread)
+    taken: dict[Thread, list[int]] = {}
+    known: dict[tuple[Thread, Place], tuple[int, int]] = {}
+    found: dict[tuple[int, int], tuple[int, int]] = {}
+    for a in trace:
+        key, own = (a.thread, a.place), taken.setdefault(a.thread, [])
+        if a.takes:
+            own.append(a.pc)
+        elif a.reads:
+            known[key] = a.pc, len(own)
+        elif key in known and image.ops[a.pc].startswith("st."):
+            read, count = known.pop(key)
+            users = others[a.place, read] | others.get((a.place, -1), set())
+            if count < len(own) and users - {a.thread}:
+                found.setdefault((read, a.pc), (own[count], own[:count].count(own[count])))
+    return found
 
 
 def pauses_before(pcs: Sequence[int], image: Image, timed: bool) -> list[tuple[int, How]]:

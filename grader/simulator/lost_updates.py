@@ -19,7 +19,7 @@ all. `found_between_lanes` runs other threads when some lanes of an instruction 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from itertools import islice, product
 
 from grader import replace
@@ -42,6 +42,9 @@ from grader.simulator.pauses import (
     Interruption,
     Place,
     Thread,
+    Traces,
+    are_drawn_by_lanes,
+    changed_by_lanes,
     interruptions,
     some_of,
     strong_accesses,
@@ -311,7 +314,7 @@ def lost_in_lock_step(
 
 
 def found_between_lanes(
-    runs: OrderRuns, image: Image, lanes: Mapping[int, int], pause: Callable[[int], How]
+    runs: OrderRuns, image: Image, traces: Traces, pause: Callable[[int], How]
 ) -> tuple[Finding, ...]:
     """The first wrong accesses of runs in which some lanes have changed a place, and others not.
 
@@ -321,9 +324,17 @@ def found_between_lanes(
     Args:
         runs: the runs of the launch.
         image: the code that runs.
-        lanes: by instruction that changes a place, how many lanes do.
+        traces: of runs of that code.
         pause: the pause before an instruction.
     """
+    if runs.timed:
+        return ()
+    lanes = changed_by_lanes(traces)
+    for how in ONE_BY_ONE[: len(LANE_ORDERS)] if are_drawn_by_lanes(traces, image) else ():
+        run = runs.run_if_any(how)
+        if run is None or (wrong := [f for f in run.errors if f.kind in BY_ACCESS]):
+            return tuple(wrong) if run else ()
+        runs.keep(run.raw)
     for pc, order in product([*lanes][:MOST_SPLIT], LANE_ORDERS):
         for skips in {1, lanes[pc] - 1}:
             how = replace(pause(pc), lane_order=order, pause_skips=skips)
@@ -341,7 +352,7 @@ def found_between_lanes(
 def _pairs(usual: Raw, image: Image) -> Iterator[Interruption]:
     """The first interruption by a lane of the same warp for each read and write."""
     known = set[tuple[int, int]]()
-    for one in interruptions(usual, image, in_warp=True):
+    for one in interruptions(usual, image, in_warp=True, possible=True):
         if (one.read, one.write) not in known:
             known.add((one.read, one.write))
             yield one

@@ -74,6 +74,7 @@ class How:
         first_wins: whether, of lanes that store to one place at once, the first one's value stays.
         lone: the basic blocks that this is so in; empty for all.
         traced: whether accesses are recorded: strong ones, of moved code all.
+        plain: whether plain ones are recorded, too, with their values.
         machine: moved code, instead of the variant's.
     """
 
@@ -96,6 +97,7 @@ class How:
     first_wins: bool = False
     lone: tuple[int, ...] = ()
     traced: bool = False
+    plain: bool = False
     machine: Machine | None = None
 
     def behind(self, place: int | None) -> How:
@@ -144,7 +146,7 @@ class How:
             first_wins=self.first_wins,
             lone=self.lone,
             trace=MOST_TRACED if self.traced else 0,
-            only_strong=self.traced and self.machine is None,
+            only_strong=(1 + self.plain) * (self.traced and self.machine is None),
         )
 
 
@@ -340,8 +342,7 @@ class OrderRuns:
         hows = [replace(one, pause_changes=n) for one in hows for n in ends]
         if not self.affords(len(hows)):
             return True
-        runs = [self.run(one).raw for one in hows]
-        ended = [raw for raw in runs if raw.ended]
+        ended = [raw for raw in (self.run(one).raw for one in hows) if raw.ended]
         if result is not None:
             return is_mixture(self.usual, result, ended, self.judged)
         return any(output_difference(self.usual, x, self.judged, self.names) for x in ended)
@@ -393,8 +394,6 @@ class OrderRuns:
         ended = [raw for raw in self.others if raw.ended]
         for raw in (self.usual, *ended):
             known = [g for g in groups if not output_difference(g[0], raw, self.launch, self.names)]
-            if known:
-                known[0].append(raw)
-            else:
-                groups.append([raw])
+            groups += [] if known else [[]]
+            (known[0] if known else groups[-1]).append(raw)
         return groups if len(ended) >= LEAST_ORDERS and all(len(g) > 1 for g in groups) else []

@@ -55,7 +55,6 @@ from grader.simulator.pauses import (
     after,
     backward_order,
     before_next_read,
-    changed_by_lanes,
     contended,
     interruption,
     some_of,
@@ -234,12 +233,13 @@ class OtherOrders(OrderRuns):
         found = self._interrupted(machine, pauses, writes) if acts else ()
         tried = some_of(wanted, machine.image, MOST_PAUSES)
         found = found or self._paused(pauses.from_both_ends(tried))
+        if not found and (split := pauses.between_sections(self)):
+            return self._with_fix(split[0], code, *split[1:])
         few = self.usual.steps <= FEW_STEPS and not (self.timed or self.limited)
         found = found or self._paused(pauses.in_the_middle(wanted) if few else ())
         found = found or given_up(self, code, [pauses.before(pc) for pc in writes])
         found = found or (self._late(machine, pauses, wanted) if orders else ())
-        lanes = {} if self.timed else changed_by_lanes(traces)
-        found = found or found_between_lanes(self, code, lanes, pauses.before)
+        found = found or found_between_lanes(self, code, traces, pauses.before)
         found = found or (self._old_with_pauses(pauses, wanted, loads) if loads else ())
         found = found or (self._late(machine, pauses, wanted, stops=True) if orders else ())
         again = loads and self.usual.steps <= FEW_STEPS and not found
@@ -310,7 +310,7 @@ class OtherOrders(OrderRuns):
     ) -> tuple[Finding, ...]:
         """The finding of a lost update; with both of its accesses in one step, nothing is lost."""
         (finding,) = self._explained(raw, lost.report, what)
-        fix = Decisions(image).fix(lost.read, lost.write, finding.variable or "")
+        fix = lost.fix or Decisions(image).fix(lost.read, lost.write, finding.variable or "")
         return (replace(finding, hint=fix or finding.hint),)
 
     def _late_runs(

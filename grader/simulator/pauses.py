@@ -87,7 +87,10 @@ Traces = Sequence[Sequence[Access]]
 
 
 def strong_accesses(raw: Raw, image: Image) -> Sequence[Access]:
-    """The accesses of a run that was traced with `only_strong`; none where there are too many."""
+    """The accesses of a run that was traced with `only_strong`; none where there are too many.
+
+    Plain ones are among them where these were recorded, too.
+    """
     if raw.accesses is None or raw.traced > MOST_TRACED:
         return []
     found = list[Access]()
@@ -209,6 +212,17 @@ def changed_by_lanes(traces: Traces) -> dict[int, int]:
     return found
 
 
+def are_drawn_by_lanes(traces: Traces, image: Image) -> bool:
+    """Whether several lanes of a warp draw numbers at one place by one instruction."""
+    first: dict[tuple[int, Place, tuple[int, int]], Thread] = {}
+    return any(
+        first.setdefault((a.pc, a.place, _warp_of(a)), a.thread) != a.thread
+        for trace in traces
+        for a in trace
+        if a.takes and ".cas." not in image.ops[a.pc]
+    )
+
+
 def some_of(pcs: Sequence[int], image: Image, most: int) -> list[int]:
     """At most so many instructions, few of each line first: an unrolled loop has many."""
     known = Counter[Location]()
@@ -289,12 +303,14 @@ class Interruption:
         read: the instruction whose value the write depends on.
         of_list: whether the write is a swap to the next element of a list.
         write: the instruction that writes.
+        fix: the fix, where it is known.
     """
 
     report: NDArray[np.void]
     read: int
     of_list: bool
     write: int
+    fix: str = ""
 
 
 def interruption(raw: Raw, image: Image) -> Interruption | None:
@@ -302,7 +318,9 @@ def interruption(raw: Raw, image: Image) -> Interruption | None:
     return next(interruptions(raw, image), None)
 
 
-def interruptions(raw: Raw, image: Image, *, in_warp: bool = False) -> Iterator[Interruption]:
+def interruptions(
+    raw: Raw, image: Image, *, in_warp: bool = False, possible: bool = False
+) -> Iterator[Interruption]:
     """The writes that another thread's write makes wrong.
 
     The other one comes between it and its thread's read of the place that it depends on.
@@ -310,8 +328,9 @@ def interruptions(raw: Raw, image: Image, *, in_warp: bool = False) -> Iterator[
     Args:
         raw: the run, traced.
         image: its code.
-        in_warp: whether only writes by lanes of the same warp matter; then also those that may
-            make another write wrong, as far as the branches tell that lead to it.
+        in_warp: whether only writes by lanes of the same warp matter.
+        possible: whether also those matter that may make another write wrong, as far as the
+            branches tell that lead to it.
     """
     last: dict[Place, Access] = {}
     known: dict[tuple[Thread, Place], tuple[Access, Access | None]] = {}
@@ -327,7 +346,7 @@ def interruptions(raw: Raw, image: Image, *, in_warp: bool = False) -> Iterator[
             and (not in_warp or _warp_of(between) == _warp_of(a))
             and (
                 decisions.is_undone(read.pc, a.pc, read.value, a.value)
-                or (in_warp and read.value != a.value and decisions.may_be_undone(read.pc, a.pc))
+                or (possible and read.value != a.value and decisions.may_be_undone(read.pc, a.pc))
             )
         ):
             of_list = ".cas." in image.ops[a.pc]

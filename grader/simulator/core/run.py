@@ -64,7 +64,7 @@ class Limits:
         schedule: the number of an order of blocks and warps; 0 is the usual one.
         trace: accesses to record.
         only_stores, only_strong: whether to record only stores to global memory; only strong
-            accesses and atomics, and to end where there are more than `trace`.
+            accesses and atomics (2: plain ones, too), and to end where `trace` is too few.
         trace_sync: whether to record fences and barriers, too.
         blocks: the numbers of the blocks to run; empty for all.
         stop_at_error: whether the first error ends the run.
@@ -99,7 +99,7 @@ class Limits:
     schedule: int = 0
     trace: int = 0
     only_stores: bool = False
-    only_strong: bool = False
+    only_strong: int = 0
     trace_sync: bool = False
     blocks: tuple[int, ...] = ()
     stop_at_error: bool = False

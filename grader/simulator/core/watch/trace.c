@@ -1,7 +1,7 @@
 /* The trace: one record for each lane's access, of a small launch, which runs on one thread. With
  * only_stores, those to global memory alone; then reads need not be announced to it. With only_strong, strong
- * accesses and atomics, and whether they change memory. With trace_sync, also what orders the accesses:
- * tests/model computes from it which of them race. */
+ * accesses and atomics, or plain ones too, and whether they change memory. With trace_sync, also what orders the
+ * accesses: tests/model computes from it which of them race. */
 #include <string.h>
 #include "machine/instructions/operation.h"
 #include "machine/memory.h"
@@ -19,7 +19,12 @@ static void add_record(Warp *w, AccessRecord r) {
   n->trace[n->traced - 1] = r;
 }
 
-enum { STRONG = VOLATILE | ACQUIRE | RELEASE | RELAXED };
+enum { STRONG = VOLATILE | ACQUIRE | RELEASE | RELAXED, PLAIN_TOO = 2 };
+
+static bool is_wanted(const Warp *w, const Insn *i, const Region *r) {
+  if (w->launch->only_strong == PLAIN_TOO) return r->space == GLOBAL || r->space == SHARED;
+  return !w->launch->only_strong || i->flag & STRONG;
+}
 
 static void add_access(Warp *w, const Insn *i, const Region *r, u32 lane, u32 offset, u32 bytes, u32 event, u64 value) {
   add_record(w, (AccessRecord){.at = offset, .value = value, .thread = thread_of(w, lane), .pc = i->pc, .space = r->space, .event = event,
@@ -34,7 +39,7 @@ static u64 value_at(const Warp *w, const Region *r, u32 offset, u32 bytes) {
 
 static void add_records(Warp *w, const Insn *i, const Region *r, const u32 *offset, u32 bytes) {
   if (w->launch->only_stores && r->space != GLOBAL) return;
-  if (w->launch->only_strong && !(i->flag & STRONG)) return;
+  if (!is_wanted(w, i, r)) return;
   for (u32 m = w->mask; m; m &= m - 1) {
     u32 l = first_lane(m);
     add_access(w, i, r, l, offset[l], bytes, ACCESS, value_at(w, r, offset[l], bytes));
@@ -50,7 +55,7 @@ static u64 value_before(const Warp *w, const Insn *i, const Region *r, u32 lane,
 
 static void add_stores(Warp *w, const Insn *i, const Region *r, const u32 *offset, u32 bytes) {
   if (!w->launch->only_strong) { add_records(w, i, r, offset, bytes); return; }
-  for (u32 m = i->flag & STRONG ? w->mask : 0; m; m &= m - 1) {
+  for (u32 m = is_wanted(w, i, r) ? w->mask : 0; m; m &= m - 1) {
     u32 l = first_lane(m);
     u64 before = value_before(w, i, r, l, offset, bytes);
     bool same = (r->space == GLOBAL || r->space == SHARED) && stores_same(w, i, l, i->count == 1 ? (const u8 *)&before : r->data + offset[l]);
