@@ -52,6 +52,8 @@ _END_SECONDS = 20
 """How long the command may take to end when its exit code is known; the kernel ends it then. What
 is done at exit waits for locks, and a thread that ended for want of memory may hold one."""
 _SET_CHILD_SUBREAPER = 36  # of prctl, see linux/prctl.h
+_THREAD_BYTES = 32 << 20
+"""The memory that must be left for a thread: its stack of 8 MiB, and what Python allocates."""
 _FORWARD_SECONDS = 0.2
 """A terminal or a shell often sends a signal to both processes: it is forwarded only when the
 command still runs after this time."""
@@ -225,8 +227,28 @@ def _exit_code(status: int, report: int) -> int:
     return MACHINE
 
 
+def refuse_threads_without_memory() -> None:
+    """Let threads start only where there is memory for them.
+
+    Python waits without end for the start of a thread that finds none to begin with.
+    """
+    import threading
+
+    start = threading.Thread.start
+
+    def checked(thread: threading.Thread) -> None:
+        try:
+            bytes(_THREAD_BYTES)  # the system only counts it
+        except MemoryError:
+            raise RuntimeError("can't start new thread") from None  # as Python says it
+        start(thread)
+
+    threading.Thread.start = checked  # type: ignore[method-assign]
+
+
 def _run(words: list[str]) -> int:
     try:
+        refuse_threads_without_memory()
         grades = _grades(words)
         if grades:
             # The template imports NumPy on one core while this process does on the other.

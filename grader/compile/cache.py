@@ -113,7 +113,7 @@ def _read(path: Path) -> bytes:
         status = os.fstat(file.fileno())
         if not stat.S_ISREG(status.st_mode) or status.st_size > MAX_BYTES:
             raise OSError("not an entry")
-        return file.read(MAX_BYTES)
+        return file.read(status.st_size)  # a larger number takes as much memory at once
 
 
 def _write(folder: Path, name: str, content: bytes) -> None:

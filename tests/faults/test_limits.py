@@ -229,3 +229,38 @@ def test_read_only_home(place: Workplace, tmp_path: Path) -> None:
     done = run(mounted(mounts, words_of(place, "batch", tmp_path)), tmp_path)
     assert done.returncode == 0, done.stderr
     assert stored_grades(tmp_path / "grades.db") == place.expected["batch", "correct"][1]
+
+
+START = """
+import resource, sys, threading
+from grader.__main__ import refuse_threads_without_memory
+
+def fill(size):
+    try:
+        while True:
+            held.append(bytes(size))
+    except MemoryError:
+        return
+
+refuse_threads_without_memory()
+threading.stack_size(8 << 20)
+held, thread = [], threading.Thread(target=len, args=("",))
+rows = dict(row.split(":", 1) for row in open("/proc/self/status"))
+taken = int(rows["VmSize"].split()[0]) << 10
+for room in (0, int(sys.argv[1]) << 20):
+    resource.setrlimit(resource.RLIMIT_AS, (taken + room + 4096, resource.RLIM_INFINITY))
+    for size in (1 << 16, 1 << 12, 500, 100, 40) if not room else ():
+        fill(size)
+thread.start()
+thread.join()
+"""
+"""Starts a thread with so many MiB of memory left, of which its stack takes 8."""
+
+
+@pytest.mark.parametrize(("room", "starts"), [(8, False), (64, True)])
+def test_a_thread_that_would_find_no_memory_is_not_started(room: int, starts: bool) -> None:
+    """Python itself waits without end for such a thread."""
+    command = [sys.executable, "-c", START, str(room)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=PATIENCE)
+    assert done.returncode == (0 if starts else 1), done.stderr
+    assert starts or "RuntimeError: can't start new thread" in done.stderr
