@@ -354,7 +354,7 @@ class OrderTrials:
         """
         if self.machine.image.instructions[pc].via:
             return True
-        return bool(self.flow.controlled(self.flow.loaded(pc)))
+        return bool(self.flow.decided_by(pc))
 
     def _is_kept(self, pc: int) -> bool:
         """Whether what an instruction reads goes to memory, where it is not followed.

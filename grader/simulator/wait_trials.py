@@ -161,7 +161,9 @@ class WaitTrials:
         """The runs to try, each with what it shows if it has no finding."""
         ops, most = self.machine.image.ops, most_trials(self.machine.image, MOST_TRIALS)
         untested = [
-            pc for pc, op in enumerate(ops) if op.startswith(_WAITS) and not self._repeats(pc)
+            pc
+            for pc, op in enumerate(ops)
+            if op.startswith(_WAITS) and not self.code.flow.repeats(pc)
         ]
         for pc in untested[:most]:
             yield (
@@ -229,10 +231,6 @@ class WaitTrials:
         instructions, pc = self.machine.image.instructions, int(r["pc"])
         waits = int(r["kind"]) == c.STANDSTILL and pc < len(instructions)
         return waits and bool(int(r["extra"]) >> 31) and "latch" in instructions[pc].via
-
-    def _repeats(self, pc: int) -> bool:
-        flow = self.code.flow
-        return flow.values.blocks.get(pc) in flow.controlled(flow.loaded(pc))
 
     def _line(self, pc: int) -> int:
         """The line of an instruction, or of the only call that leads to it."""

@@ -328,6 +328,7 @@ class _Flow:
 
     def __init__(self, f: Function, functions: Mapping[str, Function], use: Use) -> None:
         self.f, self.crossings, self.use = f, crossings(f, functions), use
+        self.crossing = [(i, self.crossings[id(i)]) for i in f.body if id(i) in self.crossings]
         self.undefined = use.undefined_in(f)
         local = LocalAccesses(f) if use.has_locals else None
         loads = use.loads_in(f)
@@ -338,8 +339,7 @@ class _Flow:
 
     def given(self, found: set[Crossing]) -> set[Crossing]:
         """The arguments and results that may be undefined, where those that are `found` are."""
-        reads = (i for i in self.f.body if self.crossings.get(id(i)) in found)
-        taken = frozenset(n for i in reads for n in targets(i))
+        taken = frozenset(n for i, at in self.crossing if at in found for n in targets(i))
         if taken in self.known:
             return self.known[taken]
         in_memory = self.in_memory | (self.f.registers.keys() & taken)
@@ -347,9 +347,9 @@ class _Flow:
         passing = moves | computing(self.f, moves) if self.use.library else moves
         names = may_hold(self.f, self.undefined | in_memory, passing)
         given = {
-            self.crossings[id(i)]
-            for i in self.f.body
-            if id(i) in self.crossings and i.op.startswith("st")
+            at
+            for i, at in self.crossing
+            if i.op.startswith("st")
             if not names.isdisjoint(vector(i.operands[1]))
         }
         self.known[taken] = given

@@ -272,6 +272,8 @@ def _memory_accesses(f: Function, head: str) -> Iterator[tuple[Key, Instruction]
     Each comes with the number of its basic block, its location, and the register that its address
     is made from: those that are equal belong to one statement about one object.
     """
+    if not any(may_share(i, head) for i in f.body):
+        return
     written: dict[str, list[Instruction]] = defaultdict(list)
     for i in f.body:
         for name in targets(i):

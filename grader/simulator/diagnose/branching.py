@@ -6,7 +6,8 @@ A branch decides about those between it and where all its ways meet.
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence, Set
+from functools import cache, cached_property
 
 from grader import dataclass
 from grader.simulator.core.run import Raw
@@ -23,6 +24,7 @@ MOST_LOOKS, UNKNOWN_LOOKS = 1 << 20, 1 << 17
 not say."""
 
 _NUMBER = re.compile(r"-?\d+")
+_BRANCHES = ("bra", "brx")
 _EFFECTS = frozenset(("st", "red", "cp", "mbarrier"))
 
 
@@ -34,6 +36,58 @@ def block_of(functions: Sequence[Decoded]) -> dict[int, tuple[int, int]]:
         for k, block in enumerate(function.blocks)
         for pc in (*(insn.pc for insn in block.insns), block.end.pc)
     }
+
+
+class Control:
+    """Which basic blocks of an image the branches on some registers decide about."""
+
+    def __init__(self, image: Image) -> None:
+        self.image = image
+        self._ways = cache(self._ways_of)
+
+    def controlled(self, names: Set[tuple[int, str]]) -> frozenset[tuple[int, int]]:
+        """The blocks that branches decide about, those of the functions that these call included.
+
+        Args:
+            names: what the branches read, each with the number of its function.
+        """
+        found = set[tuple[int, int]]()
+        for number, k, read in self._branches:
+            if not names.isdisjoint(read):
+                found |= {(number, b) for b in decided(*self._ways(number), k)}
+        return frozenset(found | self._called_in(found))
+
+    @cached_property
+    def _branches(self) -> list[tuple[int, int, frozenset[tuple[int, str]]]]:
+        """The blocks that end in branches, and what these read."""
+        out = []
+        for number, function in enumerate(self.image.functions):
+            for k, block in enumerate(function.blocks):
+                i = self.image.instructions[block.end.pc]
+                if i.op.split(".")[0] in _BRANCHES:
+                    guard = [i.guard[0]] if i.guard else []
+                    read = frozenset((number, name) for name in (*guard, *sources(i)))
+                    out.append((number, k, read))
+        return out
+
+    def _ways_of(self, number: int) -> tuple[list[list[int]], list[int]]:
+        """The successors of a function's blocks, and where the ways from each of them meet."""
+        after = [successors(b) for b in self.image.functions[number].blocks]
+        return after, meetings(after)
+
+    def _called_in(self, blocks: Iterable[tuple[int, int]]) -> set[tuple[int, int]]:
+        functions = self.image.functions
+        numbers = {f.name: k for k, f in enumerate(functions)}
+        ends = (functions[number].blocks[k].end for number, k in blocks)
+        work = [numbers[e.call.callee] for e in ends if e.call and e.call.callee]
+        found = set[int]()
+        while work:
+            number = work.pop()
+            if number not in found:
+                found.add(number)
+                ends = (block.end for block in functions[number].blocks)
+                work += [numbers[e.call.callee] for e in ends if e.call and e.call.callee]
+        return {(n, k) for n in found for k in range(len(functions[n].blocks))}
 
 
 @dataclass(frozen=True)

@@ -215,13 +215,12 @@ class Confirmation:
         """By register, the instructions of a function that read it."""
         if owner not in self.readers:
             by_name = defaultdict(list)
-            for pc, (i, number) in enumerate(
-                zip(self.image.instructions, self.image.owner, strict=True)
-            ):
-                if number == owner:
-                    guard = [i.guard[0]] if i.guard is not None else []
-                    for name in dict.fromkeys([*sources(i), *guard]):
-                        by_name[name].append(pc)
+            first, count = self.image.owner.index(owner), self.image.owner.count(owner)
+            for pc in range(first, first + count):
+                i = self.image.instructions[pc]
+                guard = [i.guard[0]] if i.guard is not None else []
+                for name in dict.fromkeys([*sources(i), *guard]):
+                    by_name[name].append(pc)
             self.readers[owner] = by_name
         return self.readers[owner]
 

@@ -15,12 +15,12 @@ from functools import cached_property
 
 from grader import regex
 from grader.simulator.core import bindings as c
-from grader.simulator.decode.blocks import reachable, successors
-from grader.simulator.decode.dataflow import sources, targets
+from grader.simulator.decode.blocks import reachable
+from grader.simulator.decode.dataflow import targets
 from grader.simulator.decode.module import Image
 from grader.simulator.decode.operands import vector
 from grader.simulator.diagnose.aborts import ALL_ARRIVED
-from grader.simulator.diagnose.branching import decided, joined, meetings
+from grader.simulator.diagnose.branching import Control, joined
 from grader.simulator.diagnose.confirmation import Confirmation
 from grader.simulator.diagnose.copies import is_awaited_in_vain, is_copied_over
 from grader.simulator.diagnose.local_places import LocalPlaces
@@ -45,7 +45,6 @@ MOST_REPORTS = 64
 
 _NAME = regex(r"[$%A-Za-z_][$%\w@]*")
 _ARGUMENT = regex(r"_param_(\d+)\b")
-_BRANCHES = ("bra", "brx")
 _WRITING = ("st", "red", "atom", "cp", "mbarrier", "wmma", "sust")
 _UNSET = (c.UNINIT, c.UNDEFINED)
 _AT_BARRIERS = (c.DIVERGENCE, c.DEADLOCK, c.EARLY_EXIT, c.WARP_STUCK)
@@ -71,6 +70,8 @@ class Flow:
     def __init__(self, values: Confirmation) -> None:
         self.image, self.values = values.image, values
         self.number = {f.name: k for k, f in enumerate(self.image.functions)}
+        self._control = Control(self.image)
+        self._decided: dict[int, frozenset[tuple[int, int]]] = {}
         self._effects: dict[frozenset[Value], Effects] = {}
         self._addressed: dict[int, frozenset[tuple[int, str]]] = {}
         self._returned: dict[frozenset[Value], bool] = {}
@@ -117,7 +118,7 @@ class Flow:
         key = frozenset(seeds)
         if key not in self._effects:
             values = self.after(key)
-            blocks = self.controlled(values) if values else set[tuple[int, int]]()
+            blocks = {*self.controlled(values)} if values else set[tuple[int, int]]()
             while more := self._joined(blocks, _JOINS) - values:
                 values |= self.after(more)
                 blocks |= self.controlled(values)
@@ -237,34 +238,19 @@ class Flow:
                 (found if register in addressed(self.image, pc) else others).add(pc)
         return found, others
 
-    def controlled(self, values: Collection[Value]) -> set[tuple[int, int]]:
+    def controlled(self, values: Collection[Value]) -> frozenset[tuple[int, int]]:
         """The blocks that branches on some values decide about, those of callees included."""
-        names = {(owner, name) for owner, name, _ in values}
-        found = set[tuple[int, int]]()
-        for number, function in enumerate(self.image.functions):
-            after: list[list[int]] = []
-            meeting: list[int] = []
-            for k, block in enumerate(function.blocks):
-                i = self.image.instructions[block.end.pc]
-                guard = [i.guard[0]] if i.guard else []
-                read = {(number, x) for x in (*guard, *sources(i))}
-                if i.op.split(".")[0] in _BRANCHES and not names.isdisjoint(read):
-                    after = after or [successors(b) for b in function.blocks]
-                    meeting = meeting or meetings(after)
-                    found |= {(number, b) for b in decided(after, meeting, k)}
-        return found | self._called_in(found)
+        return self._control.controlled({(owner, name) for owner, name, _ in values})
 
-    def _called_in(self, blocks: Collection[tuple[int, int]]) -> set[tuple[int, int]]:
-        ends = (self.image.functions[number].blocks[k].end for number, k in blocks)
-        work = [self.number[e.call.callee] for e in ends if e.call and e.call.callee]
-        found = set[int]()
-        while work:
-            number = work.pop()
-            if number not in found:
-                found.add(number)
-                ends = (block.end for block in self.image.functions[number].blocks)
-                work += [self.number[e.call.callee] for e in ends if e.call and e.call.callee]
-        return {(n, k) for n in found for k in range(len(self.image.functions[n].blocks))}
+    def decided_by(self, pc: int) -> frozenset[tuple[int, int]]:
+        """The blocks that what an instruction loads decides about."""
+        if pc not in self._decided:
+            self._decided[pc] = self.controlled(self.loaded(pc))
+        return self._decided[pc]
+
+    def repeats(self, pc: int) -> bool:
+        """Whether what an instruction loads decides whether it is repeated."""
+        return self.values.blocks.get(pc) in self.decided_by(pc)
 
 
 def addressed(image: Image, pc: int) -> set[str]:

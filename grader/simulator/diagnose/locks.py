@@ -144,13 +144,12 @@ class Locks:
                 continue
             if (found := _TAKES_LOCK.search(self.lines[at.line - 1][:_MOST_LETTERS])) is None:
                 continue
-            values = self.flow.loaded(pc)
-            decided = self.flow.controlled(values)
+            decided = self.flow.decided_by(pc)
             compares = found["swap"].startswith("CAS")
             name = re.sub(r"[\s&*()]", "", found["lock"]) if compares else ""
-            repeats = self.flow.values.blocks.get(pc) in decided
+            repeats = self.flow.repeats(pc)
             place = re.sub(r"^\(?&|\s", "", found["lock"].strip())
-            yield Lock(at.line, name, repeats, frozenset(decided), place)
+            yield Lock(at.line, name, repeats, decided, place)
 
     def _freed(self, lock: Lock) -> bool:
         """Whether another line writes a lock."""
@@ -255,9 +254,8 @@ def _plain_of(flow: Flow, order: ProgramOrder, group: Collection[int]) -> frozen
     values = {pc: flow.loaded(pc) for pc in group if is_load(image.instructions[pc])}
     waits = [
         pc
-        for pc, own in values.items()
-        if order.follows(pc, pc)
-        and (_is_of_library(image, pc) or flow.values.blocks.get(pc) in flow.controlled(own))
+        for pc in values
+        if order.follows(pc, pc) and (_is_of_library(image, pc) or flow.repeats(pc))
     ]
     spins = [pc for pc in waits if pc in plain]
     swaps = [pc for pc in group if {"cas", "exch"} & {*image.ops[pc].split(".")}]
@@ -282,8 +280,7 @@ def _is_checked_twice(
     image, blocks = flow.image, flow.values.blocks
 
     def decides(pc: int) -> bool:
-        decided = flow.controlled(flow.loaded(pc))
-        return any(blocks.get(store) in decided for store in stores)
+        return any(blocks.get(store) in flow.decided_by(pc) for store in stores)
 
     locks = [
         pc
@@ -330,7 +327,7 @@ class Signals:
         meet = waited | barriers
         for access, before in (pair, pair[::-1]):
             for signal in dict.fromkeys((*signals, *self._arriving)):
-                if self.order.in_one_block(before, signal) or self._repeats(signal):
+                if self.order.in_one_block(before, signal) or self.flow.repeats(signal):
                     continue  # it signals that, or is a wait
                 for line, at in sorted(self.calls.meeting_lines(signal, access)):
                     early = self._early(line, at, lines[before], meet if line in arrive else waited)
@@ -365,10 +362,6 @@ class Signals:
         if any(own[1] < x < max(other[0], at) for x in stops):
             return None
         return Early(line, at, *own, other[1])
-
-    def _repeats(self, pc: int) -> bool:
-        """Whether what an instruction reads decides whether it is repeated."""
-        return self.flow.values.blocks.get(pc) in self.flow.controlled(self.flow.loaded(pc))
 
     def _sets(self, own: tuple[int, int], other: tuple[int, int]) -> bool:
         """Whether a statement sets a variable that is used up to the end of another one.

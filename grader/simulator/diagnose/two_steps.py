@@ -390,8 +390,7 @@ class TwoSteps:
 
     def _decides(self, load: int, then: int) -> bool:
         """Whether branches on what an instruction loads decide who executes another one."""
-        values = self.flow.loaded(load)
-        return self.flow.values.blocks.get(then) in self.flow.controlled(values)
+        return self.flow.values.blocks.get(then) in self.flow.decided_by(load)
 
 
 def _place(load: Instruction) -> str:

@@ -77,6 +77,10 @@ class EntryReader:
             return
         end = section.number(4) + 4
         section.number(2 + 4 + 1)
+        plans = {
+            code: (tag, children, [(a, _WIDTHS.get(form, 0), form) for a, form in pairs])
+            for code, (tag, children, pairs) in abbreviations.items()
+        }
         parents: list[Entry] = []
         while section.at < min(end, len(section.data)):
             start = section.at
@@ -85,8 +89,8 @@ class EntryReader:
                 if parents:
                     parents.pop()
                 continue
-            tag, children, pairs = abbreviations[code]
-            entry = Entry(tag, {a: self.value(form) for a, form in pairs})
+            tag, children, plan = plans[code]
+            entry = Entry(tag, self.values(plan))
             self.types[start] = entry
             if parents:
                 parents[-1].children.append(entry)
@@ -96,13 +100,32 @@ class EntryReader:
             if tag in (VARIABLE, PARAMETER) and isinstance(place, tuple):
                 self.placed.append((*place, entry))
 
+    def values(self, plan: list[tuple[int, int, int]]) -> dict[int, int | str | tuple[str, int]]:
+        """Read the values of an entry's attributes, of which each has a width, or 0, and a form.
+
+        A library's headers have tens of thousands of them. Raises as `value` does.
+        """
+        section, out = self.section, dict[int, int | str | tuple[str, int]]()
+        data, symbols, at = section.data, section.symbols, section.at
+        for attribute, width, form in plan:
+            if width:
+                number = int.from_bytes(data[at : at + width], "little")
+                out[attribute] = number or symbols.get(at) or 0
+                at += width
+            elif form == _STRING:
+                end = data.index(0, at)
+                out[attribute], at = data[at:end].decode(), end + 1
+            else:
+                section.at = at
+                out[attribute] = self.value(form)
+                at = section.at
+        if at > len(data):
+            raise IndexError("the section ends early")
+        section.at = at
+        return out
+
     def value(self, form: int) -> int | str | tuple[str, int]:
-        """Read an attribute's value. Raises KeyError for an unknown form."""
-        if form in _WIDTHS:
-            symbol = self.section.symbols.get(self.section.at, "")
-            return self.section.number(_WIDTHS[form]) or symbol or 0
-        if form == _STRING:
-            return self.section.text()
+        """Read any other value, of no fixed size. Raises KeyError for an unknown form."""
         if form in (_SDATA, _UDATA):
             return self.section.leb()
         if form == _PRESENT:

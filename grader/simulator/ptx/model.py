@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import builtins
-import re
 from collections.abc import Iterable, Iterator
 from dataclasses import field
 
@@ -97,7 +96,7 @@ class Instruction:
     stops: bool = False
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Variable:
     """A variable of a state space.
 
@@ -194,7 +193,7 @@ class SectionBytes:
         """The bytes of numbers and symbols of a width, which begin at an offset."""
         data = bytearray()
         for item in map(str.strip, items.split(",")):
-            if not re.fullmatch(r"-?\d+", item):
+            if not item.isdecimal() and not item.removeprefix("-").isdecimal():
                 self.symbols[at + len(data)] = item
                 item = "0"
             data += (int(item) % (1 << 8 * width)).to_bytes(width, "little")
@@ -211,17 +210,12 @@ class SectionBytes:
         """Read an unsigned LEB128 number."""
         out = shift = 0
         while True:
-            byte = self.number(1)
+            byte = self.data[self.at]
+            self.at += 1
             out |= (byte & 127) << shift
             shift += 7
             if byte < 128:
                 return out
-
-    def text(self) -> str:
-        """Read a string that ends with a zero byte."""
-        end = self.data.index(0, self.at)
-        out, self.at = self.data[self.at : end].decode(), end + 1
-        return out
 
 
 STRONG_READS = frozenset(("volatile", "relaxed", "acquire", "mmio"))

@@ -245,6 +245,9 @@ MAX_VARIABLE = 1 << 30
 
 ALIGNMENTS = frozenset(1 << k for k in range(17))
 
+_MOST_KNOWN = 512
+"""The length from which on a declaration, with its initial values, is not kept."""
+
 _VARIABLE = regex(
     r"(?P<extern>\.extern\s*)?(?:\.(?:visible|weak|common)\s*)*\.(?P<space>global|const|shared|local|param)\s*"
     r"(?:\.attribute\([^)]*\)\s*)?(?:\.align\s+(?P<align>\d+)\s*)?(?:\.(?P<vector>v[248])\s*)?\.(?P<type>\w+)\b\s*"
@@ -256,6 +259,10 @@ _VARIABLE = regex(
 
 def variable(text: str) -> Variable:
     """Parse the declaration of a variable with its initial bytes. Raises PtxError."""
+    return _known_variable(text) if len(text) < _MOST_KNOWN else _variable(text)
+
+
+def _variable(text: str) -> Variable:
     match = _VARIABLE.match(text.strip())
     if match is None or match["type"] not in TYPE_BYTES:
         raise PtxError(f"cannot parse {text.strip()[:60]!r}")
@@ -281,6 +288,10 @@ def variable(text: str) -> Variable:
         relocations,
         each,
     )
+
+
+_known_variable = lru_cache(maxsize=1 << 12)(_variable)
+"""Both builds of a program declare the thousand constants of a library's headers."""
 
 
 def _extent(text: str) -> int:

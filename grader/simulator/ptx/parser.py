@@ -343,8 +343,7 @@ class _Body:
             self.used = int(used[1], 0)
         elif not text.startswith((".pragma", ".callsites")):
             var = variable(text)
-            var.name = self.declare(var.name)
-            function.variables.append(var)
+            function.variables.append(replace(var, name=self.declare(var.name)))
 
     def last_label(self) -> str:
         """The label that names a table or a prototype."""
