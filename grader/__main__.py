@@ -243,7 +243,7 @@ def refuse_threads_without_memory() -> None:
             raise RuntimeError("can't start new thread") from None  # as Python says it
         start(thread)
 
-    threading.Thread.start = checked  # type: ignore[method-assign]
+    setattr(threading.Thread, "start", checked)  # noqa: B010  mypy refuses an assignment
 
 
 def _run(words: list[str]) -> int:

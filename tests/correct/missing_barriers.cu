@@ -510,6 +510,10 @@ extern "C" __global__ void bins_in_dynamic_memory(const int *x, int *y) {
 // hints Threads update `bins` before another thread has set it. Put __syncthreads() between line a< and line b<
 extern "C" __global__ void bins_counted_before_they_are_set(const int *x, int *y) {
   extern __shared__ int bins[];
+  bins[threadIdx.x] = threadIdx.x;
+  __syncthreads();
+  if (bins[63 - threadIdx.x] < 0) return;
+  __syncthreads();
   bins[threadIdx.x] = 0;  // <a <- race
   atomicAdd(&bins[x[threadIdx.x]], 1);  // <b <- race
   __syncthreads();
