@@ -50,6 +50,12 @@ def test_message_passes_with_release_and_acquire() -> None:
     assert racy(DATA, acquire, release, USE)
 
 
+def test_plain_read_counts_where_others_wait() -> None:
+    """Reads of a place that nobody wrote are not kept when many read it, but for strong reads."""
+    found = compare(Dense(900_133).make())
+    assert found.core and found.agrees, found
+
+
 @pytest.mark.parametrize("seed", [24_006_272, 25_005_500])
 def test_narrow_access_meets_the_write_of_another_block(seed: int) -> None:
     """A later write of the narrow access's own block conflicts with less, and covers nothing."""

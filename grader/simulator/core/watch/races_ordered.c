@@ -369,10 +369,12 @@ static void shared_lane(Visit *v, u32 bytes) {
   }
 }
 
+/* Whether few have read a place, or some by strong reads: then threads meet there, and each read counts. */
 static bool has_few_readers(const Visit *v) {
   const Ledger *g = ledger_of(v->w->worker);
   u32 n = 0;
-  for (u32 at = v->head->readers; at && n < FEW_READERS; at = g->node[at - 1].next) n++;
+  for (u32 at = v->head->readers; at && n < FEW_READERS; at = g->node[at - 1].next, n++)
+    if (g->node[at - 1].access != READS) return true;
   return n < FEW_READERS;
 }
 
