@@ -266,7 +266,7 @@ class SignalTrials:
         """
         own, loaded = self.code.image.owner[pc], self.code.flow.loaded(pc)
         leaves = own > 0 and all(owner == own for owner, _, _ in loaded)
-        return leaves or bool(self.code.flow.controlled(loaded))
+        return leaves or bool(self.code.flow.decided_by(pc))
 
     def _places(self, pair: Pair, *, warp: bool) -> Iterator[Meeting]:
         """The places where threads may have to meet, those nearest to a race's accesses first.

@@ -205,13 +205,13 @@ class Pauses:
         image = self.machine.image
         if runs.timed or not any(op.startswith("st.") and is_plain(op) for op in image.ops):
             return None
-        usual = runs.run_if_any(How(traced=True, plain=True))
+        usual = runs.run_if_any(How(traced=c.PLAIN_TOO))
         found = _split_updates(strong_accesses(usual.raw, image), image) if usual else {}
         whole = [How(s, whole_turns=True) for s in WHOLE_ORDERS if found and runs.affords(1)]
         same = [runs.usual, *(runs.run(how).raw for how in whole)]
         steady = with_steady_outputs(self.launch, same if all(x.ended for x in same) else [])
         for (read, write), (take, skips) in [*found.items()][:MOST_PAUSES]:
-            plain = replace(self.before(take), traced=True, plain=True)
+            plain = replace(self.before(take), traced=c.PLAIN_TOO)
             hows = (
                 replace(plain, pause_skips=skips),
                 *(replace(plain, pause=x) for x in (read, write + 1)),

@@ -332,8 +332,10 @@ def found_between_lanes(
     lanes = changed_by_lanes(traces)
     for how in ONE_BY_ONE[: len(LANE_ORDERS)] if are_drawn_by_lanes(traces, image) else ():
         run = runs.run_if_any(how)
-        if run is None or (wrong := [f for f in run.errors if f.kind in BY_ACCESS]):
-            return tuple(wrong) if run else ()
+        if run is None:
+            return ()
+        if wrong := [f for f in run.errors if f.kind in BY_ACCESS]:
+            return tuple(wrong)
         runs.keep(run.raw)
     for pc, order in product([*lanes][:MOST_SPLIT], LANE_ORDERS):
         for skips in {1, lanes[pc] - 1}:

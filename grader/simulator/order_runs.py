@@ -73,8 +73,7 @@ class How:
         lane_order: the order in which lanes of a warp run one after the other; 0: in lock step.
         first_wins: whether, of lanes that store to one place at once, the first one's value stays.
         lone: the basic blocks that this is so in; empty for all.
-        traced: whether accesses are recorded: strong ones, of moved code all.
-        plain: whether plain ones are recorded, too, with their values.
+        traced: which accesses are recorded, as `only_strong` says; 0: none. Of moved code all are.
         machine: moved code, instead of the variant's.
     """
 
@@ -96,8 +95,7 @@ class How:
     lane_order: int = 0
     first_wins: bool = False
     lone: tuple[int, ...] = ()
-    traced: bool = False
-    plain: bool = False
+    traced: int = 0
     machine: Machine | None = None
 
     def behind(self, place: int | None) -> How:
@@ -146,7 +144,7 @@ class How:
             first_wins=self.first_wins,
             lone=self.lone,
             trace=MOST_TRACED if self.traced else 0,
-            only_strong=(1 + self.plain) * (self.traced and self.machine is None),
+            only_strong=self.traced if self.machine is None else 0,
         )
 
 
@@ -342,7 +340,8 @@ class OrderRuns:
         hows = [replace(one, pause_changes=n) for one in hows for n in ends]
         if not self.affords(len(hows)):
             return True
-        ended = [raw for raw in (self.run(one).raw for one in hows) if raw.ended]
+        runs = [self.run(one).raw for one in hows]
+        ended = [raw for raw in runs if raw.ended]
         if result is not None:
             return is_mixture(self.usual, result, ended, self.judged)
         return any(output_difference(self.usual, x, self.judged, self.names) for x in ended)
@@ -394,6 +393,8 @@ class OrderRuns:
         ended = [raw for raw in self.others if raw.ended]
         for raw in (self.usual, *ended):
             known = [g for g in groups if not output_difference(g[0], raw, self.launch, self.names)]
-            groups += [] if known else [[]]
-            (known[0] if known else groups[-1]).append(raw)
+            if known:
+                known[0].append(raw)
+            else:
+                groups.append([raw])
         return groups if len(ended) >= LEAST_ORDERS and all(len(g) > 1 for g in groups) else []

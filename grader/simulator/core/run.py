@@ -64,7 +64,7 @@ class Limits:
         schedule: the number of an order of blocks and warps; 0 is the usual one.
         trace: accesses to record.
         only_stores, only_strong: whether to record only stores to global memory; only strong
-            accesses and atomics (2: plain ones, too), and to end where `trace` is too few.
+            accesses and atomics, or PLAIN_TOO, and to end where `trace` is too few.
         trace_sync: whether to record fences and barriers, too.
         blocks: the numbers of the blocks to run; empty for all.
         stop_at_error: whether the first error ends the run.

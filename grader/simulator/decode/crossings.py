@@ -327,8 +327,8 @@ class _Flow:
     """What a function hands over that may be undefined."""
 
     def __init__(self, f: Function, functions: Mapping[str, Function], use: Use) -> None:
-        self.f, self.crossings, self.use = f, crossings(f, functions), use
-        self.crossing = [(i, self.crossings[id(i)]) for i in f.body if id(i) in self.crossings]
+        self.f, self.use, known = f, use, crossings(f, functions)
+        self.crossing = [(i, known[id(i)]) for i in f.body if id(i) in known]
         self.undefined = use.undefined_in(f)
         local = LocalAccesses(f) if use.has_locals else None
         loads = use.loads_in(f)

@@ -43,6 +43,7 @@ class Control:
 
     def __init__(self, image: Image) -> None:
         self.image = image
+        self.number = {f.name: k for k, f in enumerate(image.functions)}
         self._ways = cache(self._ways_of)
 
     def controlled(self, names: Set[tuple[int, str]]) -> frozenset[tuple[int, int]]:
@@ -76,18 +77,19 @@ class Control:
         return after, meetings(after)
 
     def _called_in(self, blocks: Iterable[tuple[int, int]]) -> set[tuple[int, int]]:
-        functions = self.image.functions
-        numbers = {f.name: k for k, f in enumerate(functions)}
-        ends = (functions[number].blocks[k].end for number, k in blocks)
-        work = [numbers[e.call.callee] for e in ends if e.call and e.call.callee]
-        found = set[int]()
+        """The blocks of the functions that some blocks call, and that these call."""
+        functions, found = self.image.functions, set[int]()
+        work = [*blocks]
         while work:
-            number = work.pop()
-            if number not in found:
-                found.add(number)
-                ends = (block.end for block in functions[number].blocks)
-                work += [numbers[e.call.callee] for e in ends if e.call and e.call.callee]
-        return {(n, k) for n in found for k in range(len(functions[n].blocks))}
+            number, k = work.pop()
+            call = functions[number].blocks[k].end.call
+            if call and call.callee and (called := self.number[call.callee]) not in found:
+                found.add(called)
+                work += self._blocks_of(called)
+        return {block for number in found for block in self._blocks_of(number)}
+
+    def _blocks_of(self, number: int) -> list[tuple[int, int]]:
+        return [(number, k) for k in range(len(self.image.functions[number].blocks))]
 
 
 @dataclass(frozen=True)

@@ -69,7 +69,6 @@ class Flow:
 
     def __init__(self, values: Confirmation) -> None:
         self.image, self.values = values.image, values
-        self.number = {f.name: k for k, f in enumerate(self.image.functions)}
         self._control = Control(self.image)
         self._decided: dict[int, frozenset[tuple[int, int]]] = {}
         self._effects: dict[frozenset[Value], Effects] = {}
@@ -96,7 +95,8 @@ class Flow:
         return {self.image.locations[at].line for at in (pc, *self.calls_of[self.image.owner[pc]])}
 
     def _callee(self, i: Instruction) -> int | None:
-        named = (self.number.get(x) for x in i.operands[:2]) if i.op.startswith("call") else ()
+        number_of = self._control.number.get
+        named = map(number_of, i.operands[:2]) if i.op.startswith("call") else ()
         return next((number for number in named if number is not None), None)
 
     def after(self, seeds: Iterable[Value], *, addresses: bool = False) -> set[Value]:

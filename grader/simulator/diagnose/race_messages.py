@@ -154,22 +154,29 @@ def _within_block_fix(r: Report, hazard: str, gap: Gap | None) -> str:
         return f"Two threads write the same element. Check the index. {advice}"
     late = r.has(ATOMIC) and not r.has(OTHER_ATOMIC)
     late |= r.has(OTHER_ATOMIC) and not r.has(ATOMIC) and gap.first == r.line < r.line2 == gap.then
-    says = f"Threads update {subject(r)} before another thread has set it. {advice}" * late
+    early = f"Threads update {subject(r)} before another thread has set it. {advice}"
     if r.target.dynamic and r.pc != r.pc2:
-        lines = f"Lines {gap.first} and {gap.then}" if r.line != r.line2 else ""
-        lines = lines or f"Two statements of line {r.line}"
-        apart = (
-            "are for two arrays in it, begin the second behind the last byte of the first: an "
-            "offset in bytes is an index times the size of an element."
-        )
-        says = (
-            f"{says} If {lines[:1].lower()}{lines[1:]} {apart}"
-            if late
-            else f"{lines} write the same bytes of {subject(r)}. If they {apart} Else p{advice[1:]}"
-        )
-    if says:
-        return says
+        return _dynamic_memory_fix(r, gap, advice, early if late else "")
+    if late:
+        return early
     return f"Two threads write the same element. Check the index, or p{advice[1:]}"
+
+
+def _dynamic_memory_fix(r: Report, gap: Gap, advice: str, early: str) -> str:
+    """The fix of two writes to dynamic shared memory, in which arrays may overlap.
+
+    `early` is that of an update before the element is set, which comes first; empty for others.
+    """
+    lines = f"lines {gap.first} and {gap.then}" if r.line != r.line2 else ""
+    lines = lines or f"two statements of line {r.line}"
+    apart = (
+        "are for two arrays in it, begin the second behind the last byte of the first: an "
+        "offset in bytes is an index times the size of an element."
+    )
+    if early:
+        return f"{early} If {lines} {apart}"
+    write = f"{lines[:1].upper()}{lines[1:]} write the same bytes of {subject(r)}."
+    return f"{write} If they {apart} Else p{advice[1:]}"
 
 
 def _across_blocks_fix(r: Report, hazard: str, waits: bool) -> str:

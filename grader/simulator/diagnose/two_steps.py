@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from grader import regex, replace
 from grader.launch import Dim3, Finding
 from grader.simulator.core import bindings as c
-from grader.simulator.decode.operands import vector
+from grader.simulator.decode.operands import address_or_none, vector
 from grader.simulator.decode.stack import stack_slot
 from grader.simulator.diagnose.barrier_hints import (
     Exchange,
@@ -264,14 +264,10 @@ class TwoSteps:
         """The loads of the element that a store overwrites with what is computed from them."""
         i = self.image.instructions[store]
         readers = self.flow.values.readers_of(self.image.owner[store])
-        found = {
-            pc
-            for name in re.findall(r"[$%\w@]+", i.operands[0])[:1]
-            for pc in readers.get(name, ())
-        }
+        base, _ = address_or_none(i.operands[0])
         return {
             pc
-            for pc in found
+            for pc in readers.get(base, ())
             if is_load(self.image.instructions[pc])
             and _place(self.image.instructions[pc]) == i.operands[0]
             and self._makes(pc, store)
@@ -346,7 +342,7 @@ class TwoSteps:
         name, texts = r.target.name, [_CAST.sub("", self._text(line)) for line in lines]
         own = [elements_in(text, name) | pointees_in(text, name) for text in texts if name]
         same, size = own and not own[0].isdisjoint(own[1]), TYPE_BYTES.get(self._type(store), 0)
-        used = self._is_used(values, self.image.owner[read]) or self.flow.controlled(values)
+        used = self._is_used(values, self.image.owner[read]) or self.flow.decided_by(read)
         return replace_hint(lines, subject(r)) if same and size >= _WORD and used else ""
 
     def _drawn(

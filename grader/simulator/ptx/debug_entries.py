@@ -35,19 +35,23 @@ class Entry:
         return str(self.values.get(_NAME, ""))
 
 
-def _abbreviations(text: str) -> dict[int, tuple[int, bool, list[tuple[int, int]]]]:
-    """By abbreviation code: tag, whether entries have children, attributes with their forms."""
+Attribute = tuple[int, int, int]
+"""An attribute of entries, the bytes of its value, or 0 for no fixed size, and its form."""
+
+
+def _abbreviations(text: str) -> dict[int, tuple[int, bool, list[Attribute]]]:
+    """By abbreviation code: tag, whether entries have children, and their attributes."""
     section = SectionBytes(text)
     out = {}
     while section.at < len(section.data) and (code := section.leb()):
         tag, children = section.leb(), bool(section.number(1))
-        pairs = []
+        plan = []
         while True:
-            pair = section.leb(), section.leb()
-            if pair == (0, 0):
+            attribute, form = section.leb(), section.leb()
+            if (attribute, form) == (0, 0):
                 break
-            pairs.append(pair)
-        out[code] = tag, children, pairs
+            plan.append((attribute, _WIDTHS.get(form, 0), form))
+        out[code] = tag, children, plan
     return out
 
 
@@ -70,17 +74,13 @@ class EntryReader:
         self.section, self.types = SectionBytes(text), types
         self.placed: list[tuple[str, int, Entry]] = []
 
-    def read(self, abbreviations: dict[int, tuple[int, bool, list[tuple[int, int]]]]) -> None:
+    def read(self, abbreviations: dict[int, tuple[int, bool, list[Attribute]]]) -> None:
         """Read the unit into `types` and `placed`. Raises IndexError, KeyError or ValueError."""
         section = self.section
         if not section.data:
             return
         end = section.number(4) + 4
         section.number(2 + 4 + 1)
-        plans = {
-            code: (tag, children, [(a, _WIDTHS.get(form, 0), form) for a, form in pairs])
-            for code, (tag, children, pairs) in abbreviations.items()
-        }
         parents: list[Entry] = []
         while section.at < min(end, len(section.data)):
             start = section.at
@@ -89,7 +89,7 @@ class EntryReader:
                 if parents:
                     parents.pop()
                 continue
-            tag, children, plan = plans[code]
+            tag, children, plan = abbreviations[code]
             entry = Entry(tag, self.values(plan))
             self.types[start] = entry
             if parents:
@@ -100,8 +100,8 @@ class EntryReader:
             if tag in (VARIABLE, PARAMETER) and isinstance(place, tuple):
                 self.placed.append((*place, entry))
 
-    def values(self, plan: list[tuple[int, int, int]]) -> dict[int, int | str | tuple[str, int]]:
-        """Read the values of an entry's attributes, of which each has a width, or 0, and a form.
+    def values(self, plan: list[Attribute]) -> dict[int, int | str | tuple[str, int]]:
+        """Read the values of an entry's attributes.
 
         A library's headers have tens of thousands of them. Raises as `value` does.
         """

@@ -293,7 +293,7 @@ typedef struct {
   u32 whole_turns;              /* turns are as long as in the usual order, in another one too */
   u32 lane_order;               /* lanes of a warp run one after the other, until each waits or ends: enum LaneOrder */
   u32 first_wins;               /* of lanes that store to one place at once, the first one's value stays, not the last one's */
-  u32 only_strong;              /* the trace has strong accesses and atomics alone; 2: plain ones too, with values */
+  u32 only_strong;              /* the trace has strong accesses and atomics alone; PLAIN_TOO: plain ones, too, all with values */
   u32 trace_sync;               /* the trace has fences and barriers, too */
   u32 cycles;                   /* what an instruction of a warp takes: see clock.c */
   u32 local_limit, printed_room;
