@@ -27,6 +27,7 @@ from grader.simulator.diagnose.races import (
     ACROSS_BLOCKS,
     BLOCK_SCOPE,
     IN_FLIGHT,
+    STORE,
     WITHIN_WARP,
     Report,
 )
@@ -36,6 +37,7 @@ from grader.simulator.edited_code import (
     changed_machine,
     function_of,
     most_trials,
+    place_of_gap,
     places_in_branches,
     race_lines,
     signal_moved,
@@ -105,12 +107,15 @@ class BarrierTrials:
             r: the report of the race.
         """
         warp, lines = r.has(WITHIN_WARP), frozenset((r.line, r.line2))
-        if r.has(ACROSS_BLOCKS) or not any(gap.apart):
+        split = gap.split or (gap.forward and gap.first == gap.then and not any(gap.apart))
+        if r.has(ACROSS_BLOCKS) or not (split or gap.in_line or any(gap.apart)):
             return None
+        own = gap.kind == "branches" or gap.in_line or split
         place = gap.block, gap.forward, gap.both, gap.apart, gap.within
-        key = gap if gap.kind == "branches" else place, warp
+        key = gap if own else place, warp, split and r.pc
         if key not in self.known:
-            changed = next(self._with_barrier(gap, warp=warp), None) if self.left else None
+            tried = self._split(gap, r) if split else self._with_barrier(gap, warp=warp)
+            changed = next(tried, None) if self.left else None
             self.known[key] = self._after(changed) if changed else None
         if (known := self.known[key]) is None:
             return None
@@ -202,6 +207,15 @@ class BarrierTrials:
                     yield with_barrier(both, end, warp=False) if gap.both else both
             elif (changed := with_barrier_in(function, gap, warp=warp)) is not None:
                 yield changed
+
+    def _split(self, gap: Gap, r: Report) -> Iterator[Function]:
+        """The function with a barrier between two accesses of one line, and at the round's end."""
+        warp, later = r.has(WITHIN_WARP), gap.forward or r.has(STORE)
+        found = function_of(self.machine, r.pc if later else r.pc2)
+        end = place_of_gap(found[0], gap) if found and not gap.forward else None
+        if found and (gap.forward or end is not None):
+            whole = found[0] if end is None else with_barrier(found[0], end, warp=warp)
+            yield with_barrier(whole, found[1], warp=warp)
 
 
 class SignalTrials:

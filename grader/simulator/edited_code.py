@@ -162,7 +162,7 @@ def with_fences(machine: Machine, places: Iterable[int]) -> Machine | None:
     for name, own in changed.items():
         function = machine.module.functions[name]
         for place in sorted(own, reverse=True):
-            function = _with(function, place, _FENCE)
+            function = with_instruction(function, place, _FENCE)
         edited.append(function)
     return changed_machine(machine, *edited) if edited else None
 
@@ -235,7 +235,7 @@ def with_barrier(function: Function, place: int, *, warp: bool) -> Function:
         place: the instruction's index.
         warp: whether it is a barrier of the warp.
     """
-    return _with(function, place, _barrier(warp=warp))
+    return with_instruction(function, place, _barrier(warp=warp))
 
 
 def _barrier(*, warp: bool) -> Instruction:
@@ -247,7 +247,7 @@ def with_barriers(function: Function, places: Iterable[int]) -> Function:
     """A function with one barrier that threads may reach in any of some places."""
     for place in sorted(places, reverse=True):
         new = Instruction("barrier.sync", [_OWN_BARRIER], None, Location())
-        function = _with(function, place, new)
+        function = with_instruction(function, place, new)
     return function
 
 
@@ -263,26 +263,6 @@ def without(function: Function, own: Collection[int]) -> Function:
     for k in own:
         body[k] = replace(body[k], op="nop", operands=[])
     return replace(function, body=body)
-
-
-def with_retries(function: Function, at: int) -> Function:
-    """A function that repeats an instruction until the predicate in its first operand holds."""
-    wait, label = function.body[at], f"$retry{at}"
-    jump = Instruction("bra", [label], (wait.operands[0], True), Location())
-    new = _with(function, at + 1, jump)
-    return replace(new, labels=new.labels | {label: at})
-
-
-def with_other_parity(function: Function, at: int, operand: int) -> Function:
-    """A function in which an instruction gets an operand with its lowest bit changed."""
-    value = function.body[at].operands[operand]
-    new = Instruction("xor.b32", [value, value, "1"], None, Location())
-    return _with(_with(function, at + 1, new), at, new)
-
-
-def with_commit(function: Function, at: int) -> Function:
-    """A function that commits asynchronous copies before an instruction."""
-    return _with(function, at, Instruction("cp.async.commit_group", [], None, Location()))
 
 
 def with_statement_moved(
@@ -319,7 +299,7 @@ def with_statement_moved(
     return replace(function, body=[*body, *new[place:]], labels=labels)
 
 
-def _with(function: Function, place: int, new: Instruction) -> Function:
+def with_instruction(function: Function, place: int, new: Instruction) -> Function:
     """A function with one more instruction before another one, in that one's line."""
     line = function.body[place].location
     new = replace(new, location=Location(line.file, line.line))
@@ -352,7 +332,7 @@ def with_meeting(place: Meeting, function: Function) -> Function | None:
         return None
     order = [_barrier(warp=place.warp), *[_FENCE] * place.fence]  # the last one comes first then
     for new in reversed(order) if place.signals else order:
-        function = _with(function, at, new)
+        function = with_instruction(function, at, new)
     return function
 
 
@@ -388,6 +368,8 @@ def place_of_gap(function: Function, gap: Gap) -> int | None:
     last, before = gap.apart
     if not {gap.first, gap.then}.issubset(lines):
         return None
+    if gap.in_line:
+        return _end_of_loop(function, lines, gap.first)
     if gap.forward or not last:
         found = [k for k, line in enumerate(lines) if line == before]
         return found[0] if found and last < before else None
@@ -396,3 +378,20 @@ def place_of_gap(function: Function, gap: Gap) -> int | None:
     body = [k for k in found if lines[k] > before] or found  # a jump to the loop's head leaves it
     place = behind(function, body) if found else len(lines)
     return place if place < len(lines) else None
+
+
+def _end_of_loop(function: Function, lines: Sequence[int], line: int) -> int | None:
+    """The index of the jump back of the one loop that a line has; None where it has none, or more.
+
+    Args:
+        function: the function.
+        lines: the lines of its instructions.
+        line: the line.
+    """
+    back = [
+        k
+        for k, i in enumerate(function.body)
+        if lines[k] == line and i.op.startswith("bra")
+        if function.labels.get(i.operands[0], k + 1) <= k
+    ]
+    return back[0] if len(back) == 1 else None

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from grader import regex
+from grader import regex, replace
 from grader.simulator.core import bindings as c
 from grader.simulator.core.run import Machine, Raw
 from grader.simulator.decode.memory import SHARED
@@ -29,13 +29,11 @@ from grader.simulator.edited_code import (
     changed_machine,
     function_of,
     most_trials,
-    with_commit,
+    with_instruction,
     with_ops,
-    with_other_parity,
-    with_retries,
 )
 from grader.simulator.ptx.call_copies import original_name
-from grader.simulator.ptx.model import Function, Instruction, root_lines
+from grader.simulator.ptx.model import Function, Instruction, Location, root_lines
 
 if TYPE_CHECKING:
     from grader.simulator.diagnose.kernel_code import KernelCode
@@ -167,7 +165,7 @@ class WaitTrials:
         ]
         for pc in untested[:most]:
             yield (
-                partial(self._changed, with_retries, pc),
+                partial(self._changed, _with_retries, pc),
                 f"Line {self._line(pc)} goes on before the phase has ended: try_wait and test_wait "
                 "may return false at once. Repeat the call until it returns true. A run with that "
                 "has no finding.",
@@ -182,7 +180,7 @@ class WaitTrials:
         groups = [pc for pc, op in enumerate(ops) if op == _GROUP]
         for pc in groups[: most * any(_why(r) == NOT_COMMITTED for r in raw.reports)]:
             yield (
-                partial(self._changed, with_commit, pc),
+                partial(self._changed, _with_commit, pc),
                 f"The wait of line {self._line(pc)} covers committed copies only. Commit the "
                 "copies between the last of them and this wait (__pipeline_commit(), "
                 "producer_commit(), cp.async.commit_group). A run with that has no finding.",
@@ -199,7 +197,7 @@ class WaitTrials:
         for function, at, operand in [*self._parities()][:most]:
             line = [*root_lines(i.location for i in function.body)][at]
             yield (
-                partial(changed_machine, self.machine, with_other_parity(function, at, operand)),
+                partial(changed_machine, self.machine, _with_other_parity(function, at, operand)),
                 f"Line {line} waits for the parity of another phase than the one that it needs. "
                 "Exchange parity 0 and 1 in this wait. A run with that has no finding.",
             )
@@ -260,7 +258,7 @@ class WaitTrials:
         own = [k for k, at in enumerate(lines) if at == line]
         place = behind(function, own) if own else len(lines)
         return (
-            changed_machine(self.machine, with_commit(function, place))
+            changed_machine(self.machine, _with_commit(function, place))
             if place < len(lines)
             else None
         )
@@ -295,3 +293,24 @@ def _why(r: Any) -> int:
 def _is_elsewhere(r: Any) -> bool:
     """Whether a report is a race in memory that no mbarrier of a block orders."""
     return int(r["kind"]) == c.RACE and int(r["space"]) != SHARED
+
+
+def _with_retries(function: Function, at: int) -> Function:
+    """A function that repeats an instruction until the predicate in its first operand holds."""
+    wait, label = function.body[at], f"$retry{at}"
+    jump = Instruction("bra", [label], (wait.operands[0], True), Location())
+    new = with_instruction(function, at + 1, jump)
+    return replace(new, labels=new.labels | {label: at})
+
+
+def _with_other_parity(function: Function, at: int, operand: int) -> Function:
+    """A function in which an instruction gets an operand with its lowest bit changed."""
+    value = function.body[at].operands[operand]
+    new = Instruction("xor.b32", [value, value, "1"], None, Location())
+    return with_instruction(with_instruction(function, at + 1, new), at, new)
+
+
+def _with_commit(function: Function, at: int) -> Function:
+    """A function that commits asynchronous copies before an instruction."""
+    commit = Instruction("cp.async.commit_group", [], None, Location())
+    return with_instruction(function, at, commit)

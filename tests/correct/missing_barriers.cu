@@ -623,3 +623,84 @@ extern "C" __global__ void half_set_before(const int *x, int *y) {
   __syncthreads();
   y[t] += s[t];
 }
+
+// kernel lanes_sum_in_step grid 1 block 64
+// in x int32 = np.arange(64)
+// out y int32 = [2016]
+// hints Put __syncwarp() between the read and the write in line N<, and after line N<, before the next iteration of the loop reaches line N<. Read into a local variable first.
+extern "C" __global__ void lanes_sum_in_step(const int *x, int *y) {
+  __shared__ int s[64];
+  int t = threadIdx.x;
+  s[t] = x[t];
+  __syncthreads();
+  if (t < 32) {
+    for (int d = 32; d; d >>= 1) {
+      s[t] += s[t + d];  // <N <- race
+    }
+  }
+  if (t == 0) *y = s[0];
+}
+
+// kernel lanes_sum_in_two_steps grid 1 block 64
+// in x int32 = np.arange(64)
+// out y int32 = [2016]
+extern "C" __global__ void lanes_sum_in_two_steps(const int *x, int *y) {
+  __shared__ int s[64];
+  int t = threadIdx.x;
+  s[t] = x[t];
+  __syncthreads();
+  if (t < 32) {
+    for (int d = 32; d; d >>= 1) {
+      int v = s[t + d];
+      __syncwarp();
+      s[t] += v;
+      __syncwarp();
+    }
+  }
+  if (t == 0) *y = s[0];
+}
+
+__device__ int scan_step(int *s, int d) {
+  int t = threadIdx.x;
+  int v = t >= d ? s[t - d] : 0;
+  __syncthreads();
+  s[t] += v;
+  return s[t];
+}
+
+// kernel steps_of_a_function grid 1 block 64
+// in x int32 = np.ones(64)
+// out y int32 = np.arange(1, 65)
+extern "C" __global__ void steps_of_a_function(const int *x, int *y) {
+  __shared__ int s[64];
+  int t = threadIdx.x, v = 0;
+  s[t] = x[t];
+  __syncthreads();
+  for (int d = 1; d < 64; d *= 2) {
+    v = scan_step(s, d);
+    __syncthreads();
+  }
+  y[t] = v;
+}
+
+// kernel steps_of_a_function_meet_once grid 1 block 64
+// in x int32 = np.ones(64)
+// out y int32 = np.arange(1, 65)
+// hints Put __syncthreads() after line N<, before the next iteration of the loop reaches line N<.
+__device__ int next_step(int *s, int d) {
+  int t = threadIdx.x;
+  int v = t >= d ? s[t - d] : 0;  // <- race
+  __syncthreads();
+  s[t] += v;
+  return s[t];
+}
+extern "C" __global__ void steps_of_a_function_meet_once(const int *x, int *y) {
+  __shared__ int s[64];
+  int t = threadIdx.x, v = 0;
+  s[t] = x[t];
+  __syncthreads();
+  for (int d = 1; d < 64; d *= 2) {
+    v = next_step(s, d);  // <N
+  }
+  y[t] = v;
+}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from grader import dataclass, regex
+from grader import dataclass, regex, replace
 from grader.simulator.diagnose.places import Gap
 from grader.simulator.ptx.model import TYPE_BYTES
 
@@ -88,7 +88,7 @@ def barrier_advice(gap: Gap, hazard: str, *, warp: bool) -> str:
         return "One more barrier did not end this race in any place that was tried."
     place = _place(gap, hazard)
     if gap.kind == "between" or (warp and gap.kind != "branch"):
-        return f"Put {barrier} {place}."
+        return f"Put {barrier} {place}." + " Read into a local variable first." * gap.split
     if warp:
         return (
             f"Put {barrier} {place}. Where only some lanes of a warp enter the branch of line "
@@ -153,6 +153,9 @@ def _place(gap: Gap, hazard: str) -> str:
     if first == then and gap.forward:
         what = {"RAW": "the write and the read", "WAR": "the read and the write"}
         return f"between {what.get(hazard, 'the two writes')} in line {first}"
+    if gap.split:
+        end = _place(replace(gap, split=False), hazard)
+        return f"between the read and the write in line {first}, and {end}"
     if gap.apart[0] < min(1, gap.apart[1]):
         return f"before line {gap.apart[1]}, in each iteration of the loop"
     if gap.in_line:

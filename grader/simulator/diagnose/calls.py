@@ -78,6 +78,11 @@ class Calls:
                 return one, other
         return None
 
+    def around(self, first: int, then: int) -> list[Frame]:
+        """The calls that lead to both of two instructions, the innermost first."""
+        frames = (reversed(self._frames(pc)[0][1:]) for pc in (first, then))
+        return [one for one, other in zip(*frames, strict=False) if one.key == other.key][::-1]
+
     def meeting_lines(self, first: int, then: int) -> set[tuple[int, int]]:
         """The lines of two instructions, or of calls that lead there, in a function that has both.
 

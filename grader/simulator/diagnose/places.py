@@ -70,6 +70,7 @@ class Gap:
         head: of one not `forward`, whether the first line is the condition of the loop.
         grid: whether threads of other blocks conflict in the two lines, too.
         in_line: of one not `forward` with one line, whether its loop is in that line alone.
+        split: of one not `forward` with one line, whether a barrier is missing in the line, too.
         chosen: whether memory chooses the element, and atomics in the two lines end the race.
     """
 
@@ -87,6 +88,7 @@ class Gap:
     head: bool = False
     grid: bool = False
     in_line: bool = False
+    split: bool = False
     chosen: bool = False
 
 

@@ -276,7 +276,7 @@ class RacePlaces:
                 return gap
             return twice if self.trials.orders(twice, r) else replace(gap, kind="waiting")
         again = not gap.forward or self.order.share_a_loop(r.pc, r.pc2)
-        if gap.in_line or gap.kind != "between" and not (again and (gap.both or gap.forward)):
+        if gap.kind != "between" and not (again and (gap.both or gap.forward)):
             return gap
         places = self._rounds(gap, r.target.name) if again else iter(())
         first = () if gap.both or gap.kind != "between" else (gap,)
@@ -312,6 +312,8 @@ class RacePlaces:
         end = branches.end_of_round(plain, name)
         if not end.in_line:
             yield replace(end, apart=(0, end.apart[1]))
+        if gap.first == gap.then:
+            yield replace(end, split=True)
 
     def _lines_apart(self, r: Report) -> Gap | None:
         """The lines that a barrier is missing between; None where no barrier can help."""
@@ -336,9 +338,16 @@ class RacePlaces:
         both = not forward and lines[0] != lines[1] and self.order.follows(then, first)
         if both and r.has(WITHIN_WARP):  # the lanes of a warp run in step
             both = (then, first) in self._in_time
-        lost = forward and at[1] < at[0] and lines[1] < lines[0]
+        lost = forward and at[1] < at[0] and lines[1] <= lines[0]
+        if lost and (call := self._repeated(first, then)):
+            lines, forward, lost = (call, call), False, False
         kind: Kind = "unknown" if lost else "between"
         return Gap(*lines, forward, self.order.has_partial_barriers, both, kind)
+
+    def _repeated(self, first: int, then: int) -> int:
+        """The line of the innermost call in a loop that leads to two instructions, or 0."""
+        calls = self.code.calls.around(first, then)
+        return next((x.line for x in calls if self.order.share_a_loop(x.pc, x.pc)), 0)
 
     def ordered(self, r: Report) -> tuple[Report, str]:
         """The report with the access that the program orders first as partner, and the hazard."""

@@ -99,7 +99,9 @@ class TwoSteps:
         if r.has(STALE_CACHE | MIXED_SIZE):
             return ""
         twice = written_twice(reports, r.target.name)
-        twice = twice if across else {pc for pc in twice if not order.follows(pc, pc)}
+        ordered = gap is not None and gap.kind != "unknown"
+        if not across and (ordered or r.has(SAME_VALUE)):
+            twice = {pc for pc in twice if not order.follows(pc, pc)}
         replaced = self._replaced(r, twice, order)
         if r.has(UNWAITED):
             return replaced
