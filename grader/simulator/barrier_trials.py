@@ -332,11 +332,6 @@ class SignalTrials:
         )
 
 
-def _variants(early: Early) -> tuple[Early, ...]:
-    """What is tried first of a signal that moves: an arrival needs no fence."""
-    return (early,) if early.arrives else (early, replace(early, fence=True))
-
-
 class EarlySignals:
     """Runs of one kernel's debug code in which a signal follows an access that it preceded.
 
@@ -366,7 +361,8 @@ class EarlySignals:
             own = frozenset(lines[pc] for pc in pair)
             found = {*self.before.early(pair, self.waits, self.signals)}
             near = sorted(found, key=lambda e: (e.access - e.line, e.line))
-            every = [e for one in near for e in _variants(one)]
+            fences = (False,), (False, True)  # an arrival needs none
+            every = [replace(e, fence=fence) for e in near for fence in fences[not e.arrives]]
             last = [e for e in every if e.arrives or e.fence]
             tried = every + [replace(e, barrier=b) for e in last for b in _BARRIERS]
             for early in tried:
@@ -376,7 +372,18 @@ class EarlySignals:
                 if remain is not None and own not in remain:
                     out[pair] = Missing(early=early)
                     break
-        return out
+        return {p: Missing(early=self._joined(p, one.early, out, left)) for p, one in out.items()}
+
+    def _joined(
+        self, pair: Pair, own: Early | None, found: Mapping[Pair, Missing],
+        left: Mapping[Early, set[frozenset[int]] | None],
+    ) -> Early | None:  # fmt: skip
+        """A race's signal, behind the last access that it has to follow for any of the races."""
+        lines = frozenset(self.code.line_of[pc] for pc in pair)
+        others = [x.early for x in found.values() if x.early and own and x.early.line == own.line]
+        fit = [e for e in others if lines not in (left[e] or ())]
+        last = max(fit, key=lambda e: e.behind, default=own)
+        return own and last and replace(last, access=own.access)
 
     def _left(self, early: Early) -> set[frozenset[int]] | None:
         """The lines of the races of two orders with a signal moved; None where that fails."""

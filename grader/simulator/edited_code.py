@@ -312,7 +312,7 @@ def signal_moved(early: Early, function: Function) -> Function | None:
     """A function with a signal moved; None where it does not have its statement."""
     lines = [*root_lines(i.location for i in function.body)]
     own = [k for k, line in enumerate(lines) if early.first <= line <= early.last]
-    then = [k for k, line in enumerate(lines) if early.access <= line <= early.behind]
+    then = [k for k, line in enumerate(lines) if early.last < line <= early.behind]
     if not own or not then or then[-1] + 1 == len(lines) or own[-1] >= then[0]:
         return None
     if own[-1] - own[0] + 1 != len(own) or any(
