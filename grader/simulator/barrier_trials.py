@@ -7,7 +7,7 @@ source, so that a barrier can be put there: no hint names a place that was tried
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache, partial
 from typing import TYPE_CHECKING
 
@@ -19,9 +19,9 @@ from grader.simulator.core.run import Machine, Raw
 from grader.simulator.diagnose.barrier_hints import Meeting
 from grader.simulator.diagnose.barriers import breaks_barriers
 from grader.simulator.diagnose.kernel_code import source_lines
-from grader.simulator.diagnose.locks import ARRIVES, Signals, matching, may_be_made_strong
+from grader.simulator.diagnose.locks import ARRIVES, matching, may_be_made_strong
 from grader.simulator.diagnose.places import Gap
-from grader.simulator.diagnose.race_messages import Early, Missing, Pair
+from grader.simulator.diagnose.race_messages import Missing, Pair
 from grader.simulator.diagnose.race_places import Moved
 from grader.simulator.diagnose.races import (
     ACROSS_BLOCKS,
@@ -34,17 +34,16 @@ from grader.simulator.diagnose.races import (
 from grader.simulator.edited_code import (
     BARRIERS,
     MOST_STEPS,
+    WARP_BARRIER,
     changed_machine,
     function_of,
     most_trials,
     place_of_gap,
     places_in_branches,
     race_lines,
-    signal_moved,
     strong,
     with_barrier,
     with_barrier_in,
-    with_barrier_moved,
     with_barriers,
     with_meeting,
     with_ops,
@@ -52,7 +51,7 @@ from grader.simulator.edited_code import (
 )
 from grader.simulator.outputs import jumps_past, return_before_load
 from grader.simulator.ptx.call_copies import original_name
-from grader.simulator.ptx.model import Function, root_lines
+from grader.simulator.ptx.model import Function, Instruction, root_lines
 from grader.simulator.ptx.source_map import is_copy
 from grader.simulator.records import Conflicts
 
@@ -63,11 +62,6 @@ MOST_TRIALS = 10
 """The places that are tried in one run's code."""
 MOST_MEETINGS, MOST_LINES = 8, 3
 """The places that are tried for the signals and waits of one run, and those of each for a race."""
-
-_KNOWN = {c.RACE, c.OLD_VALUE, c.UNDEFINED}
-"""What a run of a trial may report beside the race: values are confirmed in other code."""
-
-_BARRIERS = ("__syncwarp()", "__syncthreads()")
 
 Run = Callable[[Machine, int], Raw]
 After = tuple[bool, set[frozenset[int]]]
@@ -95,6 +89,7 @@ class BarrierTrials:
             most_trials(machine.image, MOST_TRIALS) if raw.ended and raw.steps <= MOST_STEPS else 0
         )
         self.known, self.moves = dict[object, After | None](), dict[int, Moved | None]()
+        self.skips = dict[int, list[Moved]]()
         self.returns, self.atomics = dict[tuple[int, str], int](), dict[Pair, bool]()
         self.stuck, self.raw = breaks_barriers(raw, machine.image, code), raw
         self.reach, self.exchanged = cache(conflicts.reach), cache(conflicts.exchanged)
@@ -176,7 +171,7 @@ class BarrierTrials:
             inside = [k for k, line in enumerate(lines) if first <= line <= last]
             if not self.left or not inside or inside[-1] + 1 == len(lines):
                 return
-            changed = with_barrier_moved(found[0], inside[0], inside[-1] + 1)
+            changed = _with_barrier_moved(found[0], inside[0], inside[-1] + 1)
             completes, left = self._after(changed)
             if completes and left <= before:
                 yield Moved(first, last, frozenset(before - left))
@@ -216,6 +211,38 @@ class BarrierTrials:
         if found and (gap.forward or end is not None):
             whole = found[0] if end is None else with_barrier(found[0], end, warp=warp)
             yield with_barrier(whole, found[1], warp=warp)
+
+    def skipped(self, r: Report) -> Moved | None:
+        """Where a barrier is for all rounds that an `if` leaves out in some, if that ends a race.
+
+        Args:
+            r: the report of the race.
+        """
+        lines, warp = frozenset((r.line, r.line2)), r.has(WITHIN_WARP)
+        for pc, i in enumerate(self.machine.image.instructions):
+            if self.stuck or not _meets(i, warp=warp):
+                continue
+            if pc not in self.skips:
+                self.skips[pc] = [*self._skipped(pc, warp=warp)]
+            if moved := next((x for x in self.skips[pc] if lines in x.ended), None):
+                return moved
+        return None
+
+    def _skipped(self, pc: int, *, warp: bool) -> Iterator[Moved]:
+        found, line = function_of(self.machine, pc), self.code.line_of[pc]
+        if found is None or not _meets(found[0].body[found[1]], warp=warp):
+            return
+        before = self._races(self.raw, self.machine)
+        lines = [*root_lines(i.location for i in found[0].body)]
+        name = "__syncwarp" if warp else "__syncthreads"
+        for first, last in self.code.branches.around(line, name):
+            inside = [k for k, at in enumerate(lines) if first <= at <= last]
+            if not self.left or not inside or inside[-1] + 1 == len(lines):
+                return
+            changed = _with_barrier_moved(found[0], inside[0], inside[-1] + 1, warp=warp)
+            completes, left = self._after(changed)
+            if completes and left < before:
+                yield Moved(first, last, frozenset(before - left), line)
 
 
 class SignalTrials:
@@ -332,68 +359,15 @@ class SignalTrials:
         )
 
 
-class EarlySignals:
-    """Runs of one kernel's debug code in which a signal follows an access that it preceded.
+def _with_barrier_moved(
+    function: Function, first: int, place: int, *, warp: bool = False
+) -> Function:
+    """A function with one barrier before a place for all those from an instruction to there."""
+    own = [k for k in range(first, place) if _meets(function.body[k], warp=warp)]
+    return with_barrier(without(function, own), place, warp=warp)
 
-    Args:
-        machine: the kernel.
-        code: what is read of its code.
-        waits: the program counters of what waits for other threads.
-        signals: those of what signals other threads.
-        run: runs a machine in the order of the races, or in another one.
-    """
 
-    def __init__(
-        self, machine: Machine, code: KernelCode, waits: Sequence[int], signals: Sequence[int],
-        run: Run,
-    ) -> None:  # fmt: skip
-        self.machine, self.code, self.run = machine, code, run
-        self.waits, self.signals = waits, signals
-        parts = code.flow, code.calls, code.branches, code.order, code.variables.tree
-        self.before = Signals(*parts)
-
-    def missing(self, pairs: Iterable[Pair]) -> dict[Pair, Missing]:
-        """What is missing, by race: a signal behind the access of the thread that signals."""
-        lines, out = self.code.line_of, dict[Pair, Missing]()
-        left: dict[Early, set[frozenset[int]] | None] = {}
-        most = most_trials(self.machine.image, MOST_TRIALS)
-        for pair in sorted(pairs):
-            own = frozenset(lines[pc] for pc in pair)
-            found = {*self.before.early(pair, self.waits, self.signals)}
-            near = sorted(found, key=lambda e: (e.access - e.line, e.line))
-            fences = (False,), (False, True)  # an arrival needs none
-            every = [replace(e, fence=fence) for e in near for fence in fences[not e.arrives]]
-            last = [e for e in every if e.arrives or e.fence]
-            tried = every + [replace(e, barrier=b) for e in last for b in _BARRIERS]
-            for early in tried:
-                if early not in left and len(left) < most:
-                    left[early] = self._left(early)
-                remain = left.get(early)
-                if remain is not None and own not in remain:
-                    out[pair] = Missing(early=early)
-                    break
-        return {p: Missing(early=self._joined(p, one.early, out, left)) for p, one in out.items()}
-
-    def _joined(
-        self, pair: Pair, own: Early | None, found: Mapping[Pair, Missing],
-        left: Mapping[Early, set[frozenset[int]] | None],
-    ) -> Early | None:  # fmt: skip
-        """A race's signal, behind the last access that it has to follow for any of the races."""
-        lines = frozenset(self.code.line_of[pc] for pc in pair)
-        others = [x.early for x in found.values() if x.early and own and x.early.line == own.line]
-        fit = [e for e in others if lines not in (left[e] or ())]
-        last = max(fit, key=lambda e: e.behind, default=own)
-        return own and last and replace(last, access=own.access)
-
-    def _left(self, early: Early) -> set[frozenset[int]] | None:
-        """The lines of the races of two orders with a signal moved; None where that fails."""
-        changed = next(filter(None, map(partial(signal_moved, early), self._functions())), None)
-        if changed is None:
-            return None
-        machine = changed_machine(self.machine, changed)
-        return race_lines(machine, self.run, lambda raw: {*map(int, raw.reports["kind"])} <= _KNOWN)
-
-    def _functions(self) -> list[Function]:
-        """The module's functions that the kernel has."""
-        names = {original_name(f.name) for f in self.machine.image.functions}
-        return [f for name, f in self.machine.module.functions.items() if name in names]
+def _meets(i: Instruction, *, warp: bool) -> bool:
+    """Whether an instruction is a barrier of the block, or one of the warp or the call of it."""
+    called = i.op.startswith("call") and any("__syncwarp" in x for x in i.operands)
+    return called or i.op.startswith(WARP_BARRIER) if warp else i.op.startswith(BARRIERS)

@@ -35,7 +35,7 @@ MOST_DECODED = 1 << 12
 MOST_KEPT = 64
 """The machines with changed code that are kept of one machine."""
 
-BARRIERS = ("bar.sync", "barrier.sync")
+BARRIERS, WARP_BARRIER = ("bar.sync", "barrier.sync"), "bar.warp.sync"
 _HEADS = ("ld", "st", "atom", "red", "fence", "membar")
 _FENCE = Instruction("membar.gl", [], None, Location())
 _OWN_BARRIER = "15"
@@ -239,7 +239,7 @@ def with_barrier(function: Function, place: int, *, warp: bool) -> Function:
 
 
 def _barrier(*, warp: bool) -> Instruction:
-    op, operand = ("bar.warp.sync", "0xffffffff") if warp else ("bar.sync", "0")
+    op, operand = (WARP_BARRIER, "0xffffffff") if warp else ("bar.sync", "0")
     return Instruction(op, [operand], None, Location())
 
 
@@ -249,12 +249,6 @@ def with_barriers(function: Function, places: Iterable[int]) -> Function:
         new = Instruction("barrier.sync", [_OWN_BARRIER], None, Location())
         function = with_instruction(function, place, new)
     return function
-
-
-def with_barrier_moved(function: Function, first: int, place: int) -> Function:
-    """A function with one barrier before a place for all those from an instruction to there."""
-    own = [k for k in range(first, place) if function.body[k].op.startswith(BARRIERS)]
-    return with_barrier(without(function, own), place, warp=False)
 
 
 def without(function: Function, own: Collection[int]) -> Function:

@@ -15,7 +15,6 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from grader import replace
-from grader.simulator.barrier_trials import EarlySignals
 from grader.simulator.core import bindings as c
 from grader.simulator.core.run import Machine, Raw
 from grader.simulator.decode.dataflow import targets
@@ -42,6 +41,7 @@ from grader.simulator.edited_code import (
     with_ops,
 )
 from grader.simulator.schedules import ABREAST
+from grader.simulator.wait_trials import EarlySignals
 
 if TYPE_CHECKING:
     from grader.simulator.diagnose.kernel_code import KernelCode

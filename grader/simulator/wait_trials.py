@@ -9,7 +9,7 @@ without that, and without any finding, shows it.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +21,9 @@ from grader.simulator.core.run import Machine, Raw
 from grader.simulator.decode.memory import SHARED
 from grader.simulator.diagnose.barriers import BARRIER_KINDS
 from grader.simulator.diagnose.copies import GROUP_LEFT, NOT_COMMITTED, WHY_BITS
+from grader.simulator.diagnose.locks import Signals
 from grader.simulator.diagnose.mbarriers import CLEAN, constant_parities, never_awaited
+from grader.simulator.diagnose.race_messages import Early, Missing, Pair
 from grader.simulator.diagnose.races import IN_FLIGHT
 from grader.simulator.edited_code import (
     MOST_STEPS,
@@ -29,6 +31,8 @@ from grader.simulator.edited_code import (
     changed_machine,
     function_of,
     most_trials,
+    race_lines,
+    signal_moved,
     with_instruction,
     with_ops,
 )
@@ -40,6 +44,13 @@ if TYPE_CHECKING:
 
 MOST_TRIALS = 4
 """The waits, and the arrivals, that are tried."""
+MOST_MOVED = 10
+"""The places that are tried for signals."""
+
+_KNOWN = {c.RACE, c.OLD_VALUE, c.UNDEFINED}
+"""What a run of a trial may report beside the race: values are confirmed in other code."""
+
+_BARRIERS = ("__syncwarp()", "__syncthreads()")
 
 _WAITS = ("mbarrier.try_wait", "mbarrier.test_wait")
 _COPIES, _COMMIT = ("cp.async.ca", "cp.async.cg"), "cp.async.commit_group"
@@ -265,6 +276,73 @@ class WaitTrials:
 
     def _runs_clean(self, machine: Machine | None) -> bool:
         return machine is not None and _is_clean(self.run(machine, 0))
+
+
+class EarlySignals:
+    """Runs of one kernel's debug code in which a signal follows an access that it preceded.
+
+    Args:
+        machine: the kernel.
+        code: what is read of its code.
+        waits: the program counters of what waits for other threads.
+        signals: those of what signals other threads.
+        run: runs a machine in the order of the races, or in another one.
+    """
+
+    def __init__(
+        self, machine: Machine, code: KernelCode, waits: Sequence[int], signals: Sequence[int],
+        run: Callable[[Machine, int], Raw],
+    ) -> None:  # fmt: skip
+        self.machine, self.code, self.run = machine, code, run
+        self.waits, self.signals = waits, signals
+        parts = code.flow, code.calls, code.branches, code.order, code.variables.tree
+        self.before = Signals(*parts)
+
+    def missing(self, pairs: Iterable[Pair]) -> dict[Pair, Missing]:
+        """What is missing, by race: a signal behind the access of the thread that signals."""
+        lines, out = self.code.line_of, dict[Pair, Missing]()
+        left: dict[Early, set[frozenset[int]] | None] = {}
+        most = most_trials(self.machine.image, MOST_MOVED)
+        for pair in sorted(pairs):
+            own = frozenset(lines[pc] for pc in pair)
+            found = {*self.before.early(pair, self.waits, self.signals)}
+            near = sorted(found, key=lambda e: (e.access - e.line, e.line))
+            fences = (False,), (False, True)  # an arrival needs none
+            every = [replace(e, fence=fence) for e in near for fence in fences[not e.arrives]]
+            last = [e for e in every if e.arrives or e.fence]
+            tried = every + [replace(e, barrier=b) for e in last for b in _BARRIERS]
+            for early in tried:
+                if early not in left and len(left) < most:
+                    left[early] = self._left(early)
+                remain = left.get(early)
+                if remain is not None and own not in remain:
+                    out[pair] = Missing(early=early)
+                    break
+        return {p: Missing(early=self._joined(p, one.early, out, left)) for p, one in out.items()}
+
+    def _joined(
+        self, pair: Pair, own: Early | None, found: Mapping[Pair, Missing],
+        left: Mapping[Early, set[frozenset[int]] | None],
+    ) -> Early | None:  # fmt: skip
+        """A race's signal, behind the last access that it has to follow for any of the races."""
+        lines = frozenset(self.code.line_of[pc] for pc in pair)
+        others = [x.early for x in found.values() if x.early and own and x.early.line == own.line]
+        fit = [e for e in others if lines not in (left[e] or ())]
+        last = max(fit, key=lambda e: e.behind, default=own)
+        return own and last and replace(last, access=own.access)
+
+    def _left(self, early: Early) -> set[frozenset[int]] | None:
+        """The lines of the races of two orders with a signal moved; None where that fails."""
+        changed = next(filter(None, map(partial(signal_moved, early), self._functions())), None)
+        if changed is None:
+            return None
+        machine = changed_machine(self.machine, changed)
+        return race_lines(machine, self.run, lambda raw: {*map(int, raw.reports["kind"])} <= _KNOWN)
+
+    def _functions(self) -> list[Function]:
+        """The module's functions that the kernel has."""
+        names = {original_name(f.name) for f in self.machine.image.functions}
+        return [f for name, f in self.machine.module.functions.items() if name in names]
 
 
 def _is_clean(raw: Raw) -> bool:

@@ -704,3 +704,83 @@ extern "C" __global__ void steps_of_a_function_meet_once(const int *x, int *y) {
   }
   y[t] = v;
 }
+
+// kernel sums_meet_in_each_round grid 1 block 64
+// in x int32 = np.arange(64)
+// out y int32 = np.full(64, 2016)
+extern "C" __global__ void sums_meet_in_each_round(const int *x, int *y) {
+  __shared__ int s[64];
+  int t = threadIdx.x;
+  s[t] = x[t];
+  __syncthreads();
+  for (int d = 32; d > 0; d >>= 1) {
+    if (t < d) s[t] += s[t + d];
+    __syncthreads();
+  }
+  y[t] = s[0];
+}
+
+// kernel sums_do_not_meet_last grid 1 block 64
+// in x int32 = np.arange(64)
+// out y int32 = np.full(64, 2016)
+// hints Threads read `s` before other threads have written it. `d > max(1, 0)` in line N< leaves out the barrier of line N< at times. Put the barrier after line N<, outside the `if`. A run with that does not have this race.
+extern "C" __global__ void sums_do_not_meet_last(const int *x, int *y) {
+  __shared__ int s[64];
+  int t = threadIdx.x;
+  s[t] = x[t];
+  __syncthreads();
+  for (int d = 32; d > 0; d >>= 1) {
+    if (t < d) s[t] += s[t + d];
+    if (d > max(1, 0)) __syncthreads();  // <N
+  }
+  y[t] = s[0];  // <- race
+}
+
+// kernel sums_of_lanes_do_not_meet_last grid 1 block 32
+// in x int32 = np.arange(32)
+// out y int32 = np.full(32, 496)
+// hints `d > 1` in line M< leaves out the barrier of line N< at times. Put the barrier after line E<, outside the `if`.
+extern "C" __global__ void sums_of_lanes_do_not_meet_last(const int *x, int *y) {
+  __shared__ int s[32];
+  int lane = threadIdx.x;
+  s[lane] = x[lane];
+  __syncwarp();
+  for (int d = 16; d > 0; d >>= 1) {
+    if (lane < d) s[lane] += s[lane + d];
+    if (d > 1) {  // <M
+      __syncwarp();  // <N
+    }  // <E
+  }
+  y[lane] = s[0];  // <- race
+}
+
+// kernel tiles_meet_from_the_second_on grid 1 block 64
+// in x int32 = np.arange(256)
+// out y int32 = np.arange(256).reshape(4, 64)[:, ::-1].sum(0)
+extern "C" __global__ void tiles_meet_from_the_second_on(const int *x, int *y) {
+  __shared__ int s[64];
+  int t = threadIdx.x, sum = 0;
+  for (int k = 0; k < 4; ++k) {
+    if (k > 0) __syncthreads();
+    s[t] = x[k * 64 + t];
+    __syncthreads();
+    sum += s[63 - t];
+  }
+  y[t] = sum;
+}
+
+// kernel tiles_meet_from_the_third_on grid 1 block 64
+// in x int32 = np.arange(256)
+// out y int32 = np.arange(256).reshape(4, 64)[:, ::-1].sum(0)
+// hints Threads overwrite `s` before other threads have read it. `k > 1` in line N< leaves out the barrier of line N< at times.
+extern "C" __global__ void tiles_meet_from_the_third_on(const int *x, int *y) {
+  __shared__ int s[64];
+  int t = threadIdx.x, sum = 0;
+  for (int k = 0; k < 4; ++k) {
+    if (k > 1) __syncthreads();  // <N
+    s[t] = x[k * 64 + t];  // <- race
+    __syncthreads();
+    sum += s[63 - t];
+  }
+  y[t] = sum;
+}

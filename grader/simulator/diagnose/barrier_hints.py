@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import groupby
 from typing import TYPE_CHECKING
 
 from grader import dataclass, regex, replace
 from grader.simulator.diagnose.places import Gap
+from grader.simulator.diagnose.subscripts import elements_of, words_of
 from grader.simulator.ptx.model import TYPE_BYTES
 
 if TYPE_CHECKING:
@@ -57,6 +59,13 @@ def barrier_advice(gap: Gap, hazard: str, *, warp: bool) -> str:
         own, other = f"line {gap.first}", f"line {gap.then}"
     if gap.chosen:
         return _chosen_by_memory(gap)
+    if gap.kind == "skipped":
+        line, last = gap.within
+        return (
+            f"`{gap.test}` in line {gap.line} leaves out the barrier of line {line} at times. Put "
+            f"the barrier after line {last}, outside the `if`. A run with that does not have this "
+            "race."
+        )
     if gap.kind == "condition":
         where = ", outside the branch or loop that only some threads enter" * (
             gap.inner and not warp
@@ -108,6 +117,28 @@ def barrier_advice(gap: Gap, hazard: str, *, warp: bool) -> str:
         f"Put {barrier} {place}, and let all threads of the block make the call in line "
         f"{gap.line}: the barrier waits for every one of them."
     )
+
+
+def joined_gaps(gaps: Iterable[Gap]) -> dict[Gap, Gap]:
+    """The gaps that share a place for their barrier with others, each with that place.
+
+    Where one barrier orders the accesses of several races, all of them name its place.
+    """
+    every = sorted({g for g in gaps if g.kind == "between" and all(g.apart)}, key=by_place)
+    out: dict[Gap, Gap] = {}
+    for _, group in groupby(every, lambda g: (g.block, g.forward, g.both, g.named)):
+        left = list(group)
+        while left and not left[0].both:
+            here = [g for g in left if not g.forward or g.apart[0] < left[0].apart[1]]
+            apart = max(g.apart[0] for g in here), min(g.apart[1] for g in here)
+            out |= {g: replace(g, apart=apart) for g in here}
+            left = [g for g in left if g not in out]
+    return out
+
+
+def by_place(g: Gap) -> tuple[int, ...]:
+    """The order of gaps: by the places of their barriers."""
+    return g.block, g.forward, g.both, g.named, g.apart[1], g.apart[0], g.first, g.then
 
 
 def _chosen_by_memory(gap: Gap) -> str:
@@ -164,43 +195,6 @@ def _place(gap: Gap, hazard: str) -> str:
     again = f"between line {behind} and line {before}, and " if gap.both else ""
     first, then = gap.apart if any(gap.apart) else (first, then)
     return f"{again}after line {first}, before the next iteration of the loop reaches line {then}"
-
-
-Exchange = tuple[int, int]
-"""The lines of two assignments, each of which makes an element from the other's."""
-
-
-def exchange_hint(lines: Exchange, name: str) -> str:
-    """The fix of an exchange of two elements that both threads of a pair make."""
-    own, other = lines
-    what = f"Line {own} exchanges" if own == other else f"Lines {own} and {other} exchange"
-    return (
-        f"{what} two elements of {name}, and several threads do so with the same elements at once. "
-        "No atomic exchanges two elements: let only one thread of each pair do it, such as the one "
-        "with the smaller index, and let no element be in two pairs."
-    )
-
-
-def exchanges(tree: Tree) -> Iterator[Exchange]:
-    """The pairs of assignments of one block that make each of two elements from the other."""
-    references = {_words(x) for node in tree.walk("reference_declarator") for x in node.named}
-    values: dict[str, set[str]] = {}
-    made: dict[int, list[tuple[str, set[str], int]]] = {}
-    for node in tree.walk("init_declarator", "assignment_expression"):
-        left, right = (node.part("declarator") or node.part("left")), node.part("value")
-        right = right or node.part("right")
-        if left is None or right is None:
-            continue
-        target, used = _words(left), _elements(right)
-        used |= {x for name in used for x in values.get(name, ())}
-        if left.kind == "identifier":
-            values[target] = used
-            if target not in references:
-                continue
-        block = next((up.index for up in node.ancestors if up.kind == "compound_statement"), 0)
-        own = made.setdefault(block, [])
-        yield from ((line, node.line) for x, of, line in own if x in used and target in of - {x})
-        own.append((target, used, node.line))
 
 
 def update_hint(tree: Tree, line: int, name: str, kind: str, *, halves: bool) -> str:
@@ -272,7 +266,7 @@ def atomic_of(tree: Tree, line: int) -> str:
 def rewrites(tree: Tree, line: int) -> bool:
     """Whether an assignment of a line makes an element from what it was."""
     sides = ((x.part("left"), x.part("right")) for x in _assignments(tree, line))
-    return any(a is not None and b is not None and _words(a) in _elements(b) for a, b in sides)
+    return any(a is not None and b is not None and words_of(a) in elements_of(b) for a, b in sides)
 
 
 def best_of(tree: Tree, line: int) -> str:
@@ -288,7 +282,7 @@ def best_of(tree: Tree, line: int) -> str:
     sign, value = found[0].part("operator"), found[0].part("right")
     if len(tests) != 1 or sign is None or sign.text != "=" or value is None:
         return ""
-    return _best(tests[0], _words(value))
+    return _best(tests[0], words_of(value))
 
 
 def _assignments(tree: Tree, line: int) -> Iterator[Node]:
@@ -314,17 +308,17 @@ def _atomic_of(node: Node) -> str:
     while value.kind == "parenthesized_expression" and value.named:
         value = value.named[0]
     if value.kind == "call_expression":
-        called = _CALLED_BEST.match(_words(value.field("function")))
+        called = _CALLED_BEST.match(words_of(value.field("function")))
         return _BEST[called[1]] if called else ""
     if value.kind == "conditional_expression":
         test = value.field("condition")
         test = test.named[0] if test.kind == "parenthesized_expression" else test
-        return _best(test, _words(value.field("consequence"))) or _SWAP_LOOP
+        return _best(test, words_of(value.field("consequence"))) or _SWAP_LOOP
     if value.kind != "binary_expression":
         return ""
-    subtracted = value.field("operator").text == "-" and _words(value.field("right"))
+    subtracted = value.field("operator").text == "-" and words_of(value.field("right"))
     by = _BY_SIGN.get(value.field("operator").text, _SWAP_LOOP)
-    return _SWAP_LOOP if subtracted == _words(target) else by
+    return _SWAP_LOOP if subtracted == words_of(target) else by
 
 
 def _declares(node: Node, name: str) -> bool:
@@ -335,20 +329,10 @@ def _declares(node: Node, name: str) -> bool:
 def _best(test: Node, value: str) -> str:
     """The atomic that leaves the value which a comparison by size prefers."""
     sign = test.field("operator").text[:1] if test.kind == "binary_expression" else ""
-    sides = [_words(test.field(side)) for side in ("left", "right")] if sign in ("<", ">") else []
+    sides = [words_of(test.field(side)) for side in ("left", "right")] if sign in ("<", ">") else []
     if value not in sides:
         return ""
     return _BEST["max" if (sides[0] == value) == (sign == ">") else "min"]
-
-
-def _elements(node: Node) -> set[str]:
-    """The variables and elements in an expression, without blanks."""
-    kinds = "identifier", "subscript_expression", "pointer_expression", "field_expression"
-    return {_words(x) for x in node.walk(*kinds)}
-
-
-def _words(node: Node) -> str:
-    return "".join(node.text.split())
 
 
 def scope_hint(name: str, texts: Mapping[int, str]) -> str:

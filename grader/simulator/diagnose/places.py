@@ -30,17 +30,9 @@ _MAX_CALLS = 4
 
 Access = Literal["read", "write", "atomic"]
 Kind = Literal[
-    "between",
-    "condition",
-    "branches",
-    "waiting",
-    "phases",
-    "library",
-    "branch",
-    "loop",
-    "caller",
-    "unknown",
-]
+    "between", "condition", "branches", "waiting", "phases", "library", "branch", "loop", "caller",
+    "unknown", "skipped",
+]  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -58,7 +50,8 @@ class Gap:
             a branch with the second; `branches`, each is in another branch, and `waiting`, the
             first of them waits in its branch; `branch`, `loop` and `caller`, only some threads
             enter what is around both; `phases`, code with mbarriers has `branches` or `waiting`;
-            `unknown`, the places that were tried leave the race.
+            `unknown`, the places that were tried leave the race; `skipped`, the `if` in `line`
+            leaves out a barrier at times: `within` has that one's line, and the last of the `if`.
         line: the line of that branch or loop.
         apart: the last line of the statement with the first line, and the first line of that with
             the second, as statements of the innermost block around both, or of their `branches`;
@@ -71,6 +64,7 @@ class Gap:
         grid: whether threads of other blocks conflict in the two lines, too.
         in_line: of one not `forward` with one line, whether its loop is in that line alone.
         split: of one not `forward` with one line, whether a barrier is missing in the line, too.
+        test: of one `skipped`, the condition.
         chosen: whether memory chooses the element, and atomics in the two lines end the race.
     """
 
@@ -89,6 +83,7 @@ class Gap:
     grid: bool = False
     in_line: bool = False
     split: bool = False
+    test: str = ""
     chosen: bool = False
 
 
@@ -151,17 +146,23 @@ class Branches:
         alone = gap.first == gap.then and _loops_in_its_line(first)
         return replace(end, apart=(behind, before), block=block, in_line=alone)
 
-    def around(self, line: int) -> Iterator[tuple[int, int]]:
+    def around(self, line: int, name: str = "__syncthreads") -> Iterator[tuple[int, int]]:
         """The first and last lines of the `if` statements around a barrier of a line in its loop.
 
-        Inner ones come first.
+        Inner ones come first. The barrier has a `name`.
         """
-        node = next(iter(self._uses(line, "__syncthreads")), None)
+        node = next(iter(self._uses(line, name)), None)
         for above, child in _upward(node) if node else ():
             if above.kind in LOOPS and _part(child) == "body":
                 return
             if above.kind == "if_statement" and _part(child) != "condition":
                 yield above.line, above.last_line
+
+    def condition(self, first: int, last: int) -> str:
+        """The condition of the `if` statement from one line to another; `if` if not known."""
+        every = self.tree.walk("if_statement")
+        found = [x.field("condition") for x in every if (x.line, x.last_line) == (first, last)]
+        return " ".join(found[0].text[1:-1].split()) if len(found) == 1 else "if"
 
     def entered_by_some(self, line: int) -> tuple[Kind, int, int] | None:
         """The outermost branch or loop of some threads around a barrier, with its lines."""

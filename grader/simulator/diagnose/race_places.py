@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
-from itertools import chain, groupby
+from itertools import chain
 from typing import TYPE_CHECKING, Protocol
 
 from grader import dataclass, regex, replace
 from grader.simulator.core import bindings as c
+from grader.simulator.diagnose.barrier_hints import by_place, joined_gaps
 from grader.simulator.diagnose.places import Gap, Kind
 from grader.simulator.diagnose.races import (
     ACROSS_BLOCKS,
@@ -36,11 +37,13 @@ class Moved:
     Attributes:
         first, last: the lines of the `if` statement around it, which it has to be behind.
         ended: the lines of the races that the run has no more.
+        line: the line of the barrier, of one that the statement leaves out at times.
     """
 
     first: int
     last: int
     ended: frozenset[frozenset[int]]
+    line: int = 0
 
 
 class Trials(Protocol):
@@ -63,6 +66,9 @@ class Trials(Protocol):
 
     def returned(self, r: Report) -> int:
         """The line of a return but for which what a read finds would be written, or 0."""
+
+    def skipped(self, r: Report) -> Moved | None:
+        """Where a barrier is for all rounds that an `if` leaves out in some, if it ends a race."""
 
     def moved(self, r: Report) -> Moved | None:
         """Where a barrier that some threads do not reach is for all of them; None if not found."""
@@ -129,7 +135,7 @@ class RacePlaces:
         """
         own = [(r, gap) for r, gap in gaps if gap is not None]
         filled = {gap for r, gap in own if self._is_filled(gap, r)}
-        ends = sorted(filled, key=lambda g: (not g.apart[0], *_by_place(g)))
+        ends = sorted(filled, key=lambda g: (not g.apart[0], *by_place(g)))
         for r, gap in own:
             if (gap.kind == "unknown" or not gap.apart[0]) and (
                 other := next((g for g in ends if self._is_filled(g, r)), None)
@@ -203,9 +209,20 @@ class RacePlaces:
 
     def _is_filled(self, gap: Gap | None, r: Report) -> bool:
         """Whether a run with a barrier between two lines does not have a race."""
-        if self.trials is None or gap is None or gap.kind != "between":
+        if self.trials is None or gap is None or gap.kind not in ("between", "skipped"):
             return False
+        if gap.kind == "skipped":
+            return self._skipped(gap, r) == gap
         return bool(self.trials.orders(gap, r))
+
+    def _skipped(self, gap: Gap, r: Report) -> Gap | None:
+        """The gap, with the `if` that leaves out a barrier which ends its race in other rounds."""
+        if self.trials is None or (moved := self.trials.skipped(r)) is None:
+            return None
+        branches, within = self.code.branches, (moved.line, moved.last)
+        test = branches.condition(moved.first, moved.last)
+        own = replace(gap, kind="skipped", line=moved.first, within=within, test=test)
+        return replace(own, apart=(0, 0))
 
     def _reach(self, r: Report) -> int:
         """The flag of a race between the threads farthest from each other that conflict there."""
@@ -264,6 +281,8 @@ class RacePlaces:
         """The gap, or the end of the round, where a barrier there alone ends the race."""
         if self.trials is None or gap.named or gap.kind == "library":
             return gap
+        if skipped := self._skipped(gap, r):
+            return skipped
         if gap.kind in ("branches", "waiting") and self.order.share_a_loop(r.pc, r.pc2):
             end = self.code.branches.end_of_round(gap, r.target.name)
             if self.trials.orders(end, r):
@@ -364,24 +383,3 @@ class RacePlaces:
             if r.has(ACROSS_BLOCKS) and hazard == "RAW" and not self.code.image.may_wait:
                 hazard = self.order.hazard(write, read, "none")
         return (r if r.has(STORE) == (hazard == "WAR") else r.swapped()), hazard
-
-
-def joined_gaps(gaps: Iterable[Gap]) -> dict[Gap, Gap]:
-    """The gaps that share a place for their barrier with others, each with that place.
-
-    Where one barrier orders the accesses of several races, all of them name its place.
-    """
-    every = sorted({g for g in gaps if g.kind == "between" and all(g.apart)}, key=_by_place)
-    out: dict[Gap, Gap] = {}
-    for _, group in groupby(every, lambda g: (g.block, g.forward, g.both, g.named)):
-        left = list(group)
-        while left and not left[0].both:
-            here = [g for g in left if not g.forward or g.apart[0] < left[0].apart[1]]
-            apart = max(g.apart[0] for g in here), min(g.apart[1] for g in here)
-            out |= {g: replace(g, apart=apart) for g in here}
-            left = [g for g in left if g not in out]
-    return out
-
-
-def _by_place(g: Gap) -> tuple[int, ...]:
-    return g.block, g.forward, g.both, g.named, g.apart[1], g.apart[0], g.first, g.then

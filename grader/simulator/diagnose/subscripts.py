@@ -286,3 +286,51 @@ def in_sequence(tree: Tree, first: int, then: int) -> bool:
         for line in (first, then)
     ]
     return any(tree.kinds[k] == "compound_statement" for k in blocks[0] & blocks[1])
+
+
+Exchange = tuple[int, int]
+"""The lines of two assignments, each of which makes an element from the other's."""
+
+
+def exchange_hint(lines: Exchange, name: str) -> str:
+    """The fix of an exchange of two elements that both threads of a pair make."""
+    own, other = lines
+    what = f"Line {own} exchanges" if own == other else f"Lines {own} and {other} exchange"
+    return (
+        f"{what} two elements of {name}, and several threads do so with the same elements at once. "
+        "No atomic exchanges two elements: let only one thread of each pair do it, such as the one "
+        "with the smaller index, and let no element be in two pairs."
+    )
+
+
+def exchanges(tree: Tree) -> Iterator[Exchange]:
+    """The pairs of assignments of one block that make each of two elements from the other."""
+    references = {words_of(x) for node in tree.walk("reference_declarator") for x in node.named}
+    values: dict[str, set[str]] = {}
+    made: dict[int, list[tuple[str, set[str], int]]] = {}
+    for node in tree.walk("init_declarator", "assignment_expression"):
+        left, right = (node.part("declarator") or node.part("left")), node.part("value")
+        right = right or node.part("right")
+        if left is None or right is None:
+            continue
+        target, used = words_of(left), elements_of(right)
+        used |= {x for name in used for x in values.get(name, ())}
+        if left.kind == "identifier":
+            values[target] = used
+            if target not in references:
+                continue
+        block = next((up.index for up in node.ancestors if up.kind == "compound_statement"), 0)
+        own = made.setdefault(block, [])
+        yield from ((line, node.line) for x, of, line in own if x in used and target in of - {x})
+        own.append((target, used, node.line))
+
+
+def elements_of(node: Node) -> set[str]:
+    """The variables and elements in an expression, without blanks."""
+    kinds = "identifier", "subscript_expression", "pointer_expression", "field_expression"
+    return {words_of(x) for x in node.walk(*kinds)}
+
+
+def words_of(node: Node) -> str:
+    """The text of a node without blanks."""
+    return "".join(node.text.split())

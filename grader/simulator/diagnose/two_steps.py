@@ -19,12 +19,9 @@ from grader.simulator.core import bindings as c
 from grader.simulator.decode.operands import address_or_none, vector
 from grader.simulator.decode.stack import stack_slot
 from grader.simulator.diagnose.barrier_hints import (
-    Exchange,
     best_of,
     check_hint,
     draw_hint,
-    exchange_hint,
-    exchanges,
     replace_hint,
     rewrites,
     scope_hint,
@@ -53,7 +50,14 @@ from grader.simulator.diagnose.races import (
     subject,
     written_twice,
 )
-from grader.simulator.diagnose.subscripts import elements_in, in_sequence, pointees_in
+from grader.simulator.diagnose.subscripts import (
+    Exchange,
+    elements_in,
+    exchange_hint,
+    exchanges,
+    in_sequence,
+    pointees_in,
+)
 from grader.simulator.ptx.model import TYPE_BYTES, Instruction, is_load
 
 if TYPE_CHECKING:
