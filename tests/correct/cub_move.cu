@@ -91,7 +91,7 @@ extern "C" __global__ void block_too_large(int *a, int *out) {
 // Wrong: neighbors exchange the elements that they share. Each call has its elements to itself in no library's memory.
 // kernel exchanged_with_the_next grid 1 block 32
 // inout out int32 = np.arange(33) -> _
-// hints Put __syncwarp()
+// hints Line N< exchanges two elements of `out`, and several threads do so with the same elements at once. No atomic exchanges two elements
 extern "C" __global__ void exchanged_with_the_next(int *out) {
-  cuda::std::swap(out[threadIdx.x], out[threadIdx.x + 1]);  // <- race
+  cuda::std::swap(out[threadIdx.x], out[threadIdx.x + 1]);  // <N <- race
 }

@@ -288,6 +288,7 @@ def in_sequence(tree: Tree, first: int, then: int) -> bool:
     return any(tree.kinds[k] == "compound_statement" for k in blocks[0] & blocks[1])
 
 
+_SWAP = regex(r"\bstd::swap$")
 Exchange = tuple[int, int]
 """The lines of two assignments, each of which makes an element from the other's."""
 
@@ -304,7 +305,13 @@ def exchange_hint(lines: Exchange, name: str) -> str:
 
 
 def exchanges(tree: Tree) -> Iterator[Exchange]:
-    """The pairs of assignments of one block that make each of two elements from the other."""
+    """The pairs of assignments of one block that make each of two elements from the other.
+
+    A call of a library's swap is both.
+    """
+    for call in tree.walk("call_expression"):
+        if _SWAP.search(words_of(call.field("function"))):
+            yield call.line, call.line
     references = {words_of(x) for node in tree.walk("reference_declarator") for x in node.named}
     values: dict[str, set[str]] = {}
     made: dict[int, list[tuple[str, set[str], int]]] = {}
