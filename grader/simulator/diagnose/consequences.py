@@ -15,6 +15,7 @@ from functools import cached_property
 
 from grader import regex
 from grader.simulator.core import bindings as c
+from grader.simulator.core.memory import POISON
 from grader.simulator.decode.blocks import reachable
 from grader.simulator.decode.dataflow import targets
 from grader.simulator.decode.module import Image
@@ -51,6 +52,8 @@ _AT_BARRIERS = (c.DIVERGENCE, c.DEADLOCK, c.EARLY_EXIT, c.WARP_STUCK)
 _ENDS = (c.TIMEOUT, c.LIMIT, c.STANDSTILL, c.ASSERTION)
 _ACCESSES = (c.INVALID, c.STACK, c.RACE, c.UNINIT)
 _SCALAR_BYTES = 8
+_NULL_PAGE, _POINTER_LOW = 4096, 48
+"""The bytes from a null pointer on, and the bits of a pointer that its index may change."""
 _OWN_TRAP = regex(r"trap|assert|abort|unreachable")
 
 Value = tuple[int, str, bool]
@@ -312,6 +315,7 @@ class Consequences:
                 or is_awaited_in_vain(other, r)
                 or _holds_up(r, other)
                 or _upsets(r, other)
+                or _is_unset_pointer(r, other)
                 or upsets_phases(r, other)
                 or self._addresses(other, names)
                 or (other.kind == c.INVALID and self._addresses(other, chosen))
@@ -369,6 +373,18 @@ def _upsets(r: Report, other: Report) -> bool:
     """Whether threads wait forever in a block whose barrier they do not use as it counts."""
     wrong = r.kind == c.BARRIER_COUNT and other.kind == c.DEADLOCK
     return wrong and r.block == other.block
+
+
+def _is_unset_pointer(r: Report, access: Report) -> bool:
+    """Whether the pointer of an access may be what a report of its thread has without a value.
+
+    Registers begin as 0, and memory with equal bytes. The pointer may come from another function.
+    """
+    if r.kind not in _UNSET or access.kind != c.INVALID or access.target.name:
+        return False
+    poisoned = access.address >> _POINTER_LOW == POISON * 0x0101
+    own = (r.block, r.thread) == (access.block, access.thread)
+    return own and (poisoned or access.address < _NULL_PAGE)
 
 
 def _is_scalar(r: Report) -> bool:

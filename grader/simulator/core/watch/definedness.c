@@ -272,6 +272,7 @@ void ptx_shadow_store(Warp *w, const Insn *i) {
   bool parts = bits_of(w, i->d) && missing;
   if (parts && !d->have && !(d->have = calloc(d->room, LANES))) out_of_memory(w->worker);
   bool handed = i->flag & 8 && from && !(from & OF_LIBRARY); /* to a library: not this place's */
+  if (from & HANDED && from & GIVEN && (handed || p.at[0] < w->frame[w->top].local)) from = FROM_MEMORY | ((from & GIVEN) - 1);
   bool keeps = handed || from & FROM_MEMORY || (from & OF_ELEMENT && in_place(from));
   if (keeps && missing && !d->origin && !(d->origin = calloc(d->room, sizeof(u32))))
     out_of_memory(w->worker);
@@ -383,6 +384,8 @@ void ptx_shadow_give(Warp *w, const Insn *i) {
   u32 at = w->frame[w->top].params + (u32)i->imm, missing = w->mask & ~*SRC(u32, i->d);
   u32 from = origin(w, i->d), whose = w->frame[w->top].params + i->b;
   u32 given = from & (FROM_MEMORY | OF_ELEMENT) ? from : from ? from & OF_LIBRARY : i->flag & 4 ? OF_LIBRARY : 0;
+  if (missing && from & HANDED && !(from & OF_ELEMENT)) given |= from & GIVEN;
+  else if (missing && in_place(from) && !given && (from = left_by(w, i, from, missing))) given = (from & GIVEN) + 1;
   for (u32 m = missing; m; m &= m - 1) put_param(w, first_lane(m), whose, given, PARAM_WORD);
   if (!missing && at % PARAM_WORD == 0 && i->size % PARAM_WORD == 0) {
     for (u32 k = 0; k < i->size; k += PARAM_WORD) {

@@ -8,6 +8,7 @@
 
 #define ALL_BITS (~0ull)
 enum { BYTE = 8, MOST_ORIGINS = 256 };
+enum { GIVEN = 0xFFFF }; /* of a value that is HANDED: the origin + 1 of what the caller passes, or 0 */
 enum { FROM_MEMORY = 1u << 31, OF_LIBRARY = 1u << 30, HANDED = 1u << 29, OF_ELEMENT = 1u << 28 }; /* see bits_of */
 
 /* Of a warp's local memory. By byte: the lanes in which it is defined as a whole. By byte and lane, from
