@@ -9,11 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache, partial
+from math import prod
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from grader import replace
+from grader.launch import WARP_SIZE
 from grader.simulator.core import bindings as c
 from grader.simulator.core.run import Machine, Raw
 from grader.simulator.diagnose.barrier_hints import Meeting
@@ -49,7 +51,7 @@ from grader.simulator.edited_code import (
     with_ops,
     without,
 )
-from grader.simulator.outputs import jumps_past, return_before_load
+from grader.simulator.outputs import drawn_too_few, jumps_past, return_before_load
 from grader.simulator.ptx.call_copies import original_name
 from grader.simulator.ptx.model import Function, Instruction, root_lines
 from grader.simulator.ptx.source_map import is_copy
@@ -91,6 +93,8 @@ class BarrierTrials:
         self.known, self.moves = dict[object, After | None](), dict[int, Moved | None]()
         self.skips = dict[int, list[Moved]]()
         self.returns, self.atomics = dict[tuple[int, str], int](), dict[Pair, bool]()
+        self.overlaps = dict[Pair, tuple[int, int] | None]()
+        self.threads = prod(conflicts.launch.block)
         self.stuck, self.raw = breaks_barriers(raw, machine.image, code), raw
         self.reach, self.exchanged = cache(conflicts.reach), cache(conflicts.exchanged)
 
@@ -227,6 +231,14 @@ class BarrierTrials:
             if moved := next((x for x in self.skips[pc] if lines in x.ended), None):
                 return moved
         return None
+
+    def overlapping(self, r: Report) -> tuple[int, int] | None:
+        """The line of an atomicAdd of 1 whose elements overlap, and a number without overlaps."""
+        if (r.pc, r.pc2) not in self.overlaps:
+            known = self.machine, self.plain, self.code, self.raw, self.run
+            found = drawn_too_few(*known, r, (2, WARP_SIZE, self.threads)) if self.left else None
+            self.overlaps[r.pc, r.pc2] = found
+        return self.overlaps[r.pc, r.pc2]
 
     def _skipped(self, pc: int, *, warp: bool) -> Iterator[Moved]:
         found, line = function_of(self.machine, pc), self.code.line_of[pc]

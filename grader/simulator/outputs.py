@@ -12,7 +12,8 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable, Mapping, Set
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence, Set
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -23,13 +24,15 @@ from grader.compile.program import Kernel
 from grader.launch import Array, Launch
 from grader.simulator.core import bindings as c
 from grader.simulator.core.run import Limits, Machine, Raw
+from grader.simulator.decode.control_flow import Block
 from grader.simulator.decode.dataflow import sources, targets
 from grader.simulator.decode.memory import SHARED
 from grader.simulator.decode.module import Image
 from grader.simulator.decode.stack import local_variables
 from grader.simulator.diagnose.branching import behind_barrier
+from grader.simulator.diagnose.kernel_code import source_lines
 from grader.simulator.diagnose.races import COMPUTED, NO_EFFECT, PASSED_BY, Report
-from grader.simulator.edited_code import changed_machine, without
+from grader.simulator.edited_code import changed_machine, function_of, without
 from grader.simulator.ptx.model import Function, root_lines
 from grader.simulator.variants import Variant
 
@@ -310,6 +313,68 @@ def return_before_load(
         if raw.ended and r.pc not in raw.reports["pc"][unset]:
             return line
     return 0
+
+
+def drawn_too_few(
+    machine: Machine, plain: Machine, code: KernelCode, raw: Raw,
+    run: Callable[[Machine, int], Raw], r: Report, counts: Sequence[int],
+) -> tuple[int, int] | None:  # fmt: skip
+    """The line of an atomicAdd of 1 that reserves too few elements, and a number that is enough.
+
+    Args:
+        machine: the kernel.
+        plain: the same without copies of functions for their calls.
+        code: what is read of its code.
+        raw: the run with the race.
+        run: runs a machine in the order of the race, or in another one.
+        r: the report of a race of two stores.
+        counts: the numbers to try.
+    """
+    before = _visits(machine, raw)
+    kinds, lines = {*raw.reports["kind"].tolist()}, {r.line, r.line2}
+    blocks = enumerate(_blocks(machine))
+    at = {pc: k for k, b in blocks for pc in (*(i.pc for i in b.insns), b.end.pc)}
+    lanes = raw.visit_lanes.tolist()
+    stores = sum(lanes[at[pc]] for pc in {r.pc, r.pc2} if pc in at)
+    for pc, i in enumerate(machine.image.instructions):
+        draws = i.op.startswith("call") and any("atomicAdd" in x for x in i.operands[1:2])
+        found = function_of(machine, pc) if draws else None
+        if found is None or pc not in at or lanes[at[pc]] >= stores:
+            continue
+        for count in counts:
+            if (changed := _with_addend(*found, count)) is None:
+                break
+            other = changed_machine(plain, changed)
+            then, own = run(other, 0), source_lines(other.image)
+            pairs = [x[["pc", "pc2"]].tolist() for x in then.reports if x["kind"] == c.RACE]
+            left = [{*own[a : a + 1], *own[b : b + 1]} for a, b in pairs]
+            same = _visits(other, then) == before and {*then.reports["kind"].tolist()} <= kinds
+            if same and lines not in left:
+                return code.line_of[pc], count
+    return None
+
+
+def _visits(machine: Machine, raw: Raw) -> Counter[int]:
+    """How often lanes come to each line that begins a basic block."""
+    own, found = source_lines(machine.image), Counter[int]()
+    for block, lanes in zip(_blocks(machine), raw.visit_lanes.tolist(), strict=False):
+        if block.insns:
+            found[own[block.insns[0].pc]] += lanes
+    return found
+
+
+def _blocks(machine: Machine) -> list[Block]:
+    return [block for f in machine.image.functions for block in f.blocks]
+
+
+def _with_addend(function: Function, call: int, addend: int) -> Function | None:
+    """A function in which a call of atomicAdd adds more than 1; None if it adds something else."""
+    given = [k for k in range(call) if function.body[k].op.startswith("st.param")][-1:]
+    if not given or function.body[given[0]].operands[-1] != "1":
+        return None
+    body = [replace(i, operands=[*i.operands]) for i in function.body]
+    body[given[0]].operands[-1] = str(addend)
+    return replace(function, body=body)
 
 
 def jumps_past(function: Function, first: int, last: int) -> list[int]:

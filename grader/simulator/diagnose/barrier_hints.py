@@ -27,6 +27,22 @@ _OF_BLOCK = regex(r"\b(atomic\w+)_block\s*\(")
 _CALLED_BEST = regex(r"(?:\w+::)*(?:f|u|ll|ull)?(max|min)[fl]?(?:<.*>)?$")
 
 
+_WITHOUT_PLACE = {
+    "phases": (
+        "Such threads synchronize by mbarriers: access it only after the wait for the phase "
+        "that hands it over, and let each thread arrive, as by arrive() or consumer_release(), "
+        "after its last access."
+    ),
+    "waiting": (
+        "No barrier fits between the branches of one `if`. Let the writer set an atomic flag "
+        "after the access, and the reader wait for it before its own, each with "
+        "__threadfence_block() between the two."
+    ),
+    "unknown": "One more barrier did not end this race in any place that was tried.",
+}
+"""By kind of a gap: the fix where no barrier fits."""
+
+
 @dataclass(frozen=True)
 class Meeting:
     """Where the threads of a block have to meet, since one of them signals or waits for all.
@@ -76,25 +92,13 @@ def barrier_advice(gap: Gap, hazard: str, *, warp: bool) -> str:
         )
     if gap.kind == "branches":
         return _between_branches(gap, barrier, own, other)
-    if gap.kind == "phases":
-        return (
-            "Such threads synchronize by mbarriers: access it only after the wait for the phase "
-            "that hands it over, and let each thread arrive, as by arrive() or consumer_release(), "
-            "after its last access."
-        )
-    if gap.kind == "waiting":
-        return (
-            "No barrier fits between the branches of one `if`. Let the writer set an atomic flag "
-            "after the access, and the reader wait for it before its own, each with "
-            "__threadfence_block() between the two."
-        )
     if gap.kind == "library":
         return (
             f"Line {gap.line} calls a library whose threads share this memory within one call. "
             "Give each warp or block that makes the call, and each call, memory of its own."
         )
-    if gap.kind == "unknown":
-        return "One more barrier did not end this race in any place that was tried."
+    if gap.kind in _WITHOUT_PLACE:
+        return _WITHOUT_PLACE[gap.kind]
     place = _place(gap, hazard)
     if gap.kind == "between" or (warp and gap.kind != "branch"):
         return f"Put {barrier} {place}." + " Read into a local variable first." * gap.split
@@ -161,6 +165,16 @@ def _between_branches(gap: Gap, barrier: str, own: str, other: str) -> str:
         + " Put another one behind both, before the next iteration of the loop."
         * gap.both
     ).replace("the line", "line")
+
+
+def reserve_hint(line: int, count: int) -> str:
+    """The fix of an atomic in a line that adds 1; a run in which it adds `count` is right."""
+    return (
+        f"Line {line} reserves one element (it adds 1), but more than one are written from the "
+        "index that it returns: the next addition returns one of them. Add the number of elements "
+        "that are written, such as the size of the group (size(), or __popc of its mask). A run in "
+        f"which line {line} adds {count} does not have this race."
+    )
 
 
 def beside_atomic(line: int, other: int) -> str:

@@ -193,8 +193,7 @@ class Explainer:
         )
 
     def _line(self, pc: int) -> int:
-        lines = self.code.line_of
-        return lines[pc] if pc < len(lines) else 0
+        return next(iter(self.code.line_of[pc : pc + 1]), 0)
 
     def _op(self, pc: int) -> str:
         return self.image.ops[pc] if pc < len(self.image.ops) else ""
@@ -388,11 +387,12 @@ class Explainer:
             return r, replace(finding, hint=arrival_hint(r))
         if strays:
             return r, finding
-        code = self.code
-        if (swap := code.two_steps.swapped(r, code.order, code.calls)) is not None:
+        code, two_steps = self.code, self.code.two_steps
+        if (swap := two_steps.swapped(r, code.order, code.calls)) is not None:
             severity: Severity = finding.severity if swap[1] else "warning"
             return r, replace(finding, hint=swap[0], severity=severity)
-        known = code.two_steps.hint(r, gap, self.reports, self.launch.grid, code.order)
+        own = self.reports, self.launch.grid, code.order
+        known = self.races.overlap_hint(r) or two_steps.hint(r, gap, *own)
         return r, replace(finding, hint=known or finding.hint)
 
     def _stores_for(self, pc: int) -> bool:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from grader import dataclass, regex, replace
 from grader.simulator.core import bindings as c
-from grader.simulator.diagnose.barrier_hints import by_place, joined_gaps
+from grader.simulator.diagnose.barrier_hints import by_place, joined_gaps, reserve_hint
 from grader.simulator.diagnose.places import Gap, Kind
 from grader.simulator.diagnose.races import (
     ACROSS_BLOCKS,
@@ -22,6 +22,7 @@ from grader.simulator.diagnose.races import (
     STORE,
     WITHIN_WARP,
     Report,
+    is_atomic,
 )
 from grader.simulator.ptx.model import is_load
 
@@ -66,6 +67,9 @@ class Trials(Protocol):
 
     def returned(self, r: Report) -> int:
         """The line of a return but for which what a read finds would be written, or 0."""
+
+    def overlapping(self, r: Report) -> tuple[int, int] | None:
+        """The line of an atomicAdd of 1 whose elements overlap, and a number without overlaps."""
 
     def skipped(self, r: Report) -> Moved | None:
         """Where a barrier is for all rounds that an `if` leaves out in some, if it ends a race."""
@@ -119,6 +123,12 @@ class RacePlaces:
         """
         gap = self._gap(r)
         return gap and self._joined.get(gap, gap)
+
+    def overlap_hint(self, r: Report) -> str:
+        """The fix of stores to more elements than an atomic hands out; empty where it has none."""
+        stores = self.trials is not None and r.has(STORE) and r.has(OTHER_STORE)
+        found = self.trials.overlapping(r) if self.trials and stores else None
+        return reserve_hint(*found) if found and not is_atomic(r) else ""
 
     @cached_property
     def _joined(self) -> dict[Gap, Gap]:
