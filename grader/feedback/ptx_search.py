@@ -25,7 +25,7 @@ from grader.launch import Array, Arrays, Launch, unpack_launches
 from grader.simulator.core import bindings as c
 from grader.simulator.core.bindings import Core, core
 from grader.simulator.core.encode import encode_insn
-from grader.simulator.core.memory import Loaded
+from grader.simulator.core.memory import Buffer, Loaded
 from grader.simulator.core.run import Limits, Machine, Raw
 from grader.simulator.decode.instructions import NotSimulated
 from grader.simulator.decode.module import Image, decode, decode_instruction
@@ -57,6 +57,9 @@ GROWTH, MARGIN = 2, 200_000
 
 CHUNK = 32
 """The changes that are tried before the limits are checked."""
+
+FIRST = 64
+"""The wrong elements that are looked at first."""
 
 MAX_STORED = 6
 """The wrong launches whose first wrong element is traced to its store."""
@@ -140,6 +143,16 @@ class BaselineRun:
         """What a trial may take."""
         return Limits(GROWTH * self.raw.steps + MARGIN, stop_at_error=True)
 
+    @cached_property
+    def first_wrong(self) -> Mapping[int, NDArray[np.intp]]:
+        """By argument, the first of its wrong elements, which are wrong after most trials too."""
+        wrong = wrong_elements(self.raw, self.expected)
+        return {n: np.flatnonzero(elements)[:FIRST] for n, elements in wrong.items()}
+
+    def is_repaired(self, raw: Raw) -> bool:
+        """Whether a trial makes it right."""
+        return not are_wrong(raw, self.expected, self.first_wrong) and is_right(raw, self.expected)
+
 
 class RepeatedRun:
     """A launch that runs many times in the same memory, while its machine's code is changed.
@@ -170,22 +183,44 @@ class RepeatedRun:
         return self.machine.run(*self.terms) if status == c.AGAIN else p.result(n, status)
 
 
+def outputs_of(raw: Raw, expected: ExpectedRun) -> Iterator[tuple[int, Buffer, NDArray[Any]]]:
+    """Each output with a right value: its argument, its buffer, and the elements in it."""
+    for b in raw.buffers:
+        if b.argument is not None and b.argument in expected.outputs:
+            array = expected.launch.args[b.argument]
+            assert isinstance(array, Array)
+            yield b.argument, b, b.data.view(array.dtype)
+
+
+def out_of_bound(
+    got: NDArray[Any], value: NDArray[np.float64], bound: NDArray[np.float64]
+) -> NDArray[np.bool_]:
+    """A mask of the elements that differ by more than their bound."""
+    got = got.astype(np.float64)
+    with np.errstate(all="ignore"):
+        fine: NDArray[np.bool_] = (np.abs(got - value) <= bound) | (got == value)
+    return ~fine
+
+
+def are_wrong(raw: Raw, expected: ExpectedRun, elements: Mapping[int, NDArray[np.intp]]) -> bool:
+    """Whether one of these elements of the outputs, by argument, is out of its bound."""
+    for argument, _, got in outputs_of(raw, expected):
+        at = elements[argument]
+        value, bound = (part.reshape(-1)[at] for part in expected.outputs[argument])
+        if out_of_bound(got[at], value, bound).any():
+            return True
+    return False
+
+
 def wrong_elements(raw: Raw, expected: ExpectedRun) -> dict[int, NDArray[np.bool_]]:
     """By argument, a mask of the elements that are out of their bound or were never written."""
     found = {}
-    for b in raw.buffers:
-        if b.argument is None or b.argument not in expected.outputs:
-            continue
-        array = expected.launch.args[b.argument]
-        assert isinstance(array, Array)
-        value, bound = (part.reshape(-1) for part in expected.outputs[b.argument])
-        got = b.data.view(array.dtype).astype(np.float64)
-        with np.errstate(all="ignore"):
-            fine = (np.abs(got - value) <= bound) | (got == value)
+    for argument, b, got in outputs_of(raw, expected):
+        value, bound = (part.reshape(-1) for part in expected.outputs[argument])
+        found[argument] = out_of_bound(got, value, bound)
         if not b.initialized and got.size:
             blank = b.unwritten(raw.global_shift).reshape(got.size, -1)
-            fine &= ~blank.any(axis=1)
-        found[b.argument] = ~fine
+            found[argument] |= blank.any(axis=1)
     return found
 
 
@@ -293,7 +328,7 @@ class Trials:
             for number, run in enumerate(self.baseline):
                 raw = self.launches(number).run()
                 spent += raw.steps
-                if not is_right(raw, run.expected):
+                if not run.is_repaired(raw):
                     return False, spent
             return True, spent
         finally:

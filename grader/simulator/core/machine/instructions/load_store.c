@@ -47,10 +47,18 @@ static inline bool own_offsets(const Warp *w, const Insn *i, u64 size, u32 bytes
   const u64 *p = SRC(u64, i->a);
   u64 add = (u64)i->imm - LOCAL_BASE - LOCAL_START, fill = p[first] - owner_of(w, first), any = 0;
   u32 most = 0;
-  EACH_LANE {
-    u64 own = p[l] - owner_of(w, (u32)l), x = ((w->lane[l] ? own : fill) & ~VARIABLE_BITS) + add;
-    offset[l] = (u32)x;
-    any |= x;
+  if (w->mask == FULL) {
+    EACH_LANE {
+      u64 x = ((p[l] - owner_of(w, (u32)l)) & ~VARIABLE_BITS) + add;
+      offset[l] = (u32)x;
+      any |= x;
+    }
+  } else {
+    EACH_LANE {
+      u64 own = p[l] - owner_of(w, (u32)l), x = ((w->lane[l] ? own : fill) & ~VARIABLE_BITS) + add;
+      offset[l] = (u32)x;
+      any |= x;
+    }
   }
   EACH_LANE { most = offset[l] > most ? offset[l] : most; }
   return any >> 32 == 0 && most <= size - bytes && !(any & (bytes - 1));
