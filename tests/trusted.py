@@ -92,7 +92,7 @@ def compile_here(
 
 
 def _run_here(step: str, request: Any, **_: Any) -> Reply:
-    assert step == source._STEP, step
+    assert step == source.COMPILE, step
     variants = {
         name: [*options, *_headers().options(name, request["source"])]
         for name, options in request["variants"].items()

@@ -7,12 +7,14 @@ On a GPU, mutants that are only slower must lose points for speed.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor, Future
+from contextlib import ExitStack, contextmanager
 from dataclasses import field
 from functools import partial
 from math import prod
 from threading import Lock
+from typing import ParamSpec, TypeVar
 
 from grader import dataclass, replace
 from grader.authoring.cheats import Cheat, Cheats, NotMade
@@ -43,15 +45,22 @@ from grader.authoring.requirements import (
     variant_is_caught,
 )
 from grader.checks.findings import THREAD_INSTRUCTIONS
+from grader.compile.source import COMPILE
 from grader.faults import LabFault, MachineFault
+from grader.feedback.grade import SEARCH
 from grader.grading.baseline import baseline_traces, cache_folder, canceled_pool
 from grader.grading.cases import RunOptions, select_cases
 from grader.grading.pipeline import Grade, Job
 from grader.grading.pipeline import grade_submission as grade_unexplained
 from grader.grading.quiz import answer_quiz
+from grader.grading.run import SIMULATE
 from grader.labs.cases import array_shapes
 from grader.labs.model import Case, Lab
 from grader.labs.thresholds import THRESHOLDS_FILE
+from grader.sandbox.call import KeptChild, children_stay
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 
 def check_labs(
@@ -76,7 +85,7 @@ def check_labs(
     Raises:
         MachineFault: Grading failed on this machine.
     """
-    with canceled_pool(options.parallel_jobs) as pool:
+    with keeping_pool(options.parallel_jobs) as pool:
         begin = partial(start_lab, options=options, pool=pool, generated=generated)
         remaining = iter(folders)
         current = next(remaining, None)
@@ -98,6 +107,40 @@ def check_labs(
                 announce(f"{name}: mutants")
                 yield from check_mutants(started.folder, started.study.result, options, announce)
             started = coming
+
+
+STEPS = (COMPILE, SIMULATE, SEARCH)
+"""The steps whose children stay: to fork one takes longer than most of a mutant's."""
+
+
+@contextmanager
+def keeping_pool(jobs: int) -> Iterator[Executor]:
+    """Open a `canceled_pool` whose calls use the children of the calls before them.
+
+    Whoever wrote a lab may make its gate say what they like, so their files share children.
+    """
+    with ExitStack() as ends, canceled_pool(jobs) as pool:
+        yield _Keeping(pool, ends)
+
+
+class _Keeping(Executor):
+    def __init__(self, pool: Executor, ends: ExitStack) -> None:
+        self._pool, self._ends = pool, ends
+        self._free: list[Mapping[str, KeptChild]] = []
+
+    def submit(self, function: Callable[P, T], /, *args: P.args, **named: P.kwargs) -> Future[T]:
+        return self._pool.submit(self._call, partial(function, *args, **named))
+
+    def _call(self, function: Callable[[], T]) -> T:
+        try:
+            children = self._free.pop()
+        except IndexError:
+            children = {step: self._ends.enter_context(KeptChild()) for step in STEPS}
+        try:
+            with children_stay(children):
+                return function()
+        finally:
+            self._free.append(children)
 
 
 @dataclass(frozen=True)

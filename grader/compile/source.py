@@ -60,7 +60,7 @@ where it is given another text for the debug build."""
 LIMITS = Limits(wall=90.0, cpu=20.0, memory=2 << 30, output=64 << 20, processes=16)
 ARCHITECTURE = "sm_90"
 
-_STEP = "grader.compile.nvrtc:compile_variants"
+COMPILE = "grader.compile.nvrtc:compile_variants"
 
 _HOST_VARIABLE = regex(r'host variable "(?:\w+::)*(\w+)"')
 _WORD = regex(r"[A-Za-z_]\w*")
@@ -298,7 +298,7 @@ def _compiled(request: dict[str, Any], limits: Limits, confine: bool | None) -> 
 
     nothing = dict.fromkeys(("source", "debug_source", "file"), "")
     known = CONTROL, {**request, **nothing, "cpu": 0, "bytes": 0}
-    run = partial(run_sandboxed, _STEP, request, limits=limits, confine=confine, rehearsal=known)
+    run = partial(run_sandboxed, COMPILE, request, limits=limits, confine=confine, rehearsal=known)
     for attempt in range(1, CRASHES + 1):
         try:
             return run().value
@@ -306,7 +306,7 @@ def _compiled(request: dict[str, Any], limits: Limits, confine: bool | None) -> 
             if not failure.signal:
                 raise compiler_fault(failure, request["file"], limits) from failure
             if attempt == CRASHES:
-                raise crash_fault(failure, _STEP, request, limits, confine) from failure
+                raise crash_fault(failure, COMPILE, request, limits, confine) from failure
 
 
 def _program(

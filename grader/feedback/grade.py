@@ -44,6 +44,7 @@ SYMPTOMS = frozenset({"invalid-access", "uninitialized-read"})
 MAX_THREADS = 8
 """The most trials at a time: more would take more memory for little gain."""
 
+SEARCH = "grader.feedback.ptx_search:run"
 SEARCH_SECONDS = 30.0
 """The wall-clock limit of one search, a backstop."""
 
@@ -168,7 +169,7 @@ def search_fault_lines(
     }
     memory = threads * simulator_memory(launches, program.ptx)
     limits = Limits(wall=SEARCH_SECONDS, cpu=SEARCH_SECONDS * threads, memory=memory)
-    reply = run_explaining("grader.feedback.ptx_search:run", request, arrays, limits)
+    reply = run_explaining(SEARCH, request, arrays, limits)
     return unpack_localization(reply.value, launches) if reply else Localization()
 
 

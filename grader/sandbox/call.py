@@ -28,7 +28,6 @@ from grader.sandbox.bubblewrap import (
     likely_sandbox,
     package_folders,
     python_executable,
-    python_folders,
     require_sandbox,
     sandbox_environment,
     sandbox_problem,
@@ -50,13 +49,14 @@ from grader.sandbox.process import (
     start_process,
 )
 from grader.sandbox.template import (
-    COMPILER_MODULES,
     MODULES,
     ChildLost,
     Key,
     Rehearsal,
     TemplateEnded,
+    template_key,
     templates,
+    visible_paths,
 )
 from grader.sandbox.user import make_private
 
@@ -68,6 +68,7 @@ __all__ = [
     "Limits",
     "Reply",
     "SandboxFailure",
+    "children_stay",
     "describe_sandbox",
     "prepare_template",
     "readable_paths",
@@ -82,6 +83,7 @@ _STDERR_BYTES = 64 << 10
 _NO_ARRAYS: Mapping[str, NDArray[Any]] = MappingProxyType({})
 _NO_VARIABLES: Mapping[str, str] = MappingProxyType({})
 _WHILE_WAITING: ContextVar[tuple[Callable[[], object], ...]] = ContextVar("waiting", default=())
+_STAYING: ContextVar[Mapping[str, KeptChild] | None] = ContextVar("staying", default=None)
 _START = "import sys; sys.path[:0] = [sys.argv[2]]; from grader.sandbox.inside import main; main()"
 
 
@@ -97,6 +99,16 @@ def while_waiting(begin: Callable[[], object]) -> Iterator[None]:
         yield
     finally:
         _WHILE_WAITING.reset(token)
+
+
+@contextmanager
+def children_stay(children: Mapping[str, KeptChild]) -> Iterator[None]:
+    """Have a step's calls in this thread use its child; all requests must be of one author."""
+    token = _STAYING.set(children)
+    try:
+        yield
+    finally:
+        _STAYING.reset(token)
 
 
 def run_sandboxed(
@@ -135,6 +147,7 @@ def run_sandboxed(
         SandboxFailure: The child ended without a reply.
     """
     sandbox = _choose_sandbox(confine)
+    kept = (_STAYING.get() or {}).get(step, kept)
     job = Job(step, os.urandom(16).hex(), limits, readable, devices, variables, rehearsal)
     try:
         if kept is not None and (reply := kept.run(job, request, arrays)) is not None:
@@ -263,7 +276,7 @@ def prepare_template(step: str = MODULES[0]) -> None:
         sandbox = likely_sandbox(begin=False)
         if sandbox is not None and templates().are_usable:
             packages = package_folders(step)
-            templates().get(_template_key(step, sandbox, packages, _visible_paths(packages), {}))
+            templates().get(template_key(step, sandbox, packages, visible_paths(packages), {}))
             likely_sandbox()  # begun after the template, which takes longer
 
 
@@ -319,14 +332,14 @@ def _started(
         ours, theirs = (cleanup.enter_context(one) if one else None for one in pair)
         packages = package_folders(job.step)
         memory = limits.memory and limits.memory + limits.output
-        readable = _visible_paths(packages, job.readable)
+        readable = visible_paths(packages, job.readable)
         isolation = cleanup.enter_context(isolate(sandbox, readable, memory, limits.processes))
         arguments = child_arguments(job, isolation, packages)
         arguments |= {"request": order, "reply": reply, "capacity": limits.output}
         arguments |= {"channel": theirs.fileno() if theirs is not None else None}
         shared = (order, reply, *(() if theirs is None else (theirs.fileno(),)))
         if sandbox and forks and not job.devices and templates().are_usable:
-            key = _template_key(job.step, sandbox, packages, readable, job.variables)
+            key = template_key(job.step, sandbox, packages, readable, job.variables)
             child = _forked(key, arguments, (*shared, errors), isolation, job.rehearsal)
         else:
             kept = (*shared, info, errors)
@@ -337,21 +350,6 @@ def _started(
         if child.is_forked:
             start_forked(child)
         yield replace(child, channel=ours)
-
-
-def _visible_paths(packages: list[Path], readable: tuple[Path, ...] = ()) -> tuple[Path, ...]:
-    """Return the paths that a child sees besides the system's."""
-    return (*python_folders(), *packages, *(path.absolute() for path in readable))
-
-
-def _template_key(
-    step: str, sandbox: Sandbox, packages: list[Path], readable: tuple[Path, ...],
-    variables: Mapping[str, str],
-) -> Key:  # fmt: skip
-    module = step.partition(":")[0]
-    groups = (group for group in (MODULES, COMPILER_MODULES) if module in group)
-    modules = next(groups, (*MODULES, module))
-    return Key(sandbox, readable, tuple(packages), modules, tuple(sorted(variables.items())))
 
 
 def _forked(

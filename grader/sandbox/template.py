@@ -171,6 +171,22 @@ class Key:
     variables: tuple[tuple[str, str], ...]
 
 
+def template_key(
+    step: str, sandbox: Sandbox, packages: list[Path], readable: tuple[Path, ...],
+    variables: Mapping[str, str],
+) -> Key:  # fmt: skip
+    """Return what the children of a step have in common, which sees these paths."""
+    module = step.partition(":")[0]
+    groups = (group for group in (MODULES, COMPILER_MODULES) if module in group)
+    modules = next(groups, (*MODULES, module))
+    return Key(sandbox, readable, tuple(packages), modules, tuple(sorted(variables.items())))
+
+
+def visible_paths(packages: list[Path], readable: tuple[Path, ...] = ()) -> tuple[Path, ...]:
+    """Return the paths that a child sees besides the system's."""
+    return (*python_folders(), *packages, *(path.absolute() for path in readable))
+
+
 class Template:
     """One template process."""
 

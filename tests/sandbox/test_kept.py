@@ -28,7 +28,7 @@ def kept(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Ite
     own = template.Templates()
     own.are_usable = request.param == "forked"
     monkeypatch.setattr(call, "templates", lambda: own)
-    monkeypatch.setattr(call, "MODULES", ())
+    monkeypatch.setattr(template, "MODULES", ())
     if request.param == KINDS[2]:
         monkeypatch.setattr("grader.sandbox.bubblewrap._found", lambda: "no namespaces here")
         monkeypatch.setattr("grader.sandbox.process.is_world_readable", lambda paths: True)

@@ -121,7 +121,7 @@ def is_child_of(pid: int | None, parent: int) -> bool:
 @pytest.mark.parametrize("raises", [False, True])
 def test_template_rehearses_once(raises: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """What fails there fails in the children too, and is no end of the template."""
-    monkeypatch.setattr(call, "MODULES", ())
+    monkeypatch.setattr(template, "MODULES", ())
     rehearsal = "sandboxed_steps:remember", {"value": "known", "raises": raises}
     seen = [
         run_sandboxed("sandboxed_steps:remembered", None, rehearsal=rehearsal).value
@@ -133,7 +133,7 @@ def test_template_rehearses_once(raises: bool, monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_template_that_ends_in_its_rehearsal_is_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(call, "MODULES", ())
+    monkeypatch.setattr(template, "MODULES", ())
     rehearsal = "sandboxed_steps:killed", {}
     for number in range(2 * template.REHEARSED_AFTER + 2):
         reply = run_sandboxed("sandboxed_steps:echo", number, rehearsal=rehearsal)
@@ -263,7 +263,7 @@ def test_all_steps_of_a_check_share_one_template() -> None:
     """A step of another module would start one for itself, which takes longer than the step."""
     steps = ("simulator.simulate", "simulator.work", "feedback.ptx_search", "feedback.trials")
     keys = {
-        call._template_key(f"grader.{m}:run", Sandbox("", drops_root=True), [], (), {})
+        template.template_key(f"grader.{m}:run", Sandbox("", drops_root=True), [], (), {})
         for m in steps
     }
     assert len(keys) == 1

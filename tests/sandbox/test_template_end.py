@@ -137,7 +137,7 @@ def test_job_is_repeated_whenever_its_template_dies(
     what: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The order of events is forced: each case kills at one place of the child's life."""
-    monkeypatch.setattr(call, "MODULES", ())
+    monkeypatch.setattr(template, "MODULES", ())
     monkeypatch.setattr("grader.sandbox.process.parent_group", lambda: Path("/"))
     monkeypatch.setattr("grader.sandbox.process.control_group", lambda *a: nullcontext(Group()))
     monkeypatch.setattr(Template, "is_alive", property(lambda self: not self._has_failed))

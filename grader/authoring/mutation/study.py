@@ -11,13 +11,14 @@ import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor, Future
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Literal
 
 import numpy as np
 
 import grader
-from grader import dataclass
+from grader import dataclass, replace
 from grader.authoring.mutation.mutants import (
     SYMPTOMS,
     Mutant,
@@ -30,16 +31,19 @@ from grader.authoring.mutation.mutants import (
     verdict_from_json,
 )
 from grader.authoring.mutation.report import REASONS_FILE, ExplainedResults, apply_reasons
-from grader.checks.result import Result
+from grader.checks.result import Evidence, Result
+from grader.checks.suite import evaluate_all, plan
 from grader.compile.cache import cache_key, load, store, user_folder
 from grader.compile.source import compile_source, toolchain
 from grader.faults import LabFault, MachineFault, StudentFault
-from grader.feedback.grade import grade
+from grader.feedback.fixes import errors_of
+from grader.feedback.grade import localize_faults
 from grader.grading.baseline import canceled_pool
 from grader.grading.cases import RunOptions
-from grader.grading.pipeline import Grade
+from grader.grading.pipeline import Grade, Job, Localize, grade_submission
+from grader.grading.quiz import answer_quiz
 from grader.labs.model import Lab
-from grader.launch import Finding
+from grader.launch import OUTPUT_KINDS, Finding
 from grader.submissions.files import Submission
 
 FIRST_STEP_LIMIT = 40_000
@@ -86,7 +90,8 @@ def profile_solution(lab: Lab, source: str, options: RunOptions) -> SolutionProf
     submission = submission_of(lab, source)
     steps = FIRST_STEP_LIMIT
     while True:
-        graded = _graded(lab, submission, "all", options.seed, options.limit, steps)
+        own = replace(options, threads=1, steps=steps)
+        graded = _graded(Job(lab, submission, own, "all"))
         if not _timed_out(graded) or steps > MAX_STEP_LIMIT:
             break
         steps *= STEP_GROWTH
@@ -106,22 +111,36 @@ def evaluate_mutant(profile: SolutionProfile, source: str) -> Verdict:
     """Compile a mutant, compare its PTX with the solution's, and grade it as a submission.
 
     It is graded on the public cases and, when they do not catch it, on all cases. Raises LabFault
-    and MachineFault.
+    and MachineFault. Lines at fault are searched only where no access that an error names is at the
+    edited line.
     """
     submission = submission_of(profile.lab, source)
     if _is_same(profile, submission):
         return Verdict("same-ptx")
+
+    def without_search(results: Sequence[Result]) -> ReportedLines:
+        return reported_lines(profile.source, source, _accesses_of(errors_of(results)))
+
+    def localize(evidence: Evidence, options: RunOptions) -> Evidence:
+        results = evaluate_all(plan(profile.lab), evidence)
+        return evidence if without_search(results).named else localize_faults(evidence, options)
+
+    own = RunOptions("sim", profile.seed, 1, profile.limit, profile.step_limit)
     views: tuple[Visibility, ...] = ("public", "all")
     for visibility in views:
-        graded = _graded(
-            profile.lab, submission, visibility, profile.seed, profile.limit, profile.step_limit
-        )
+        graded = _graded(Job(profile.lab, submission, own, visibility), localize)
         failed = [c for c in graded.checks if c.status == "fail" and c.name in profile.passed]
         if failed:
-            errors = [f for c in graded.checks for f in c.findings if f.severity == "error"]
-            lines = reported_lines(profile.source, source, errors)
+            lines = without_search(graded.checks)
+            if not lines.named:
+                lines = reported_lines(profile.source, source, errors_of(graded.checks))
             return _caught("public" if visibility == "public" else "hidden", failed, lines)
     return Verdict("survived")
+
+
+def _accesses_of(errors: Sequence[Finding]) -> list[Finding]:
+    """Return the errors with the lines alone that no search changes: those of accesses."""
+    return [replace(f, origins=()) for f in errors if f.kind not in OUTPUT_KINDS]
 
 
 def submission_of(lab: Lab, source: str) -> Submission:
@@ -159,15 +178,13 @@ def _explains_cause(findings: tuple[Finding, ...]) -> bool:
     return any(f.severity == "error" and f.kind not in SYMPTOMS for f in findings)
 
 
-def _graded(
-    lab: Lab, submission: Submission, visibility: Visibility, seed: bytes, limit: float, steps: int
-) -> Grade:
-    graded = grade(
-        lab, submission, visibility=visibility, seed=seed, threads=1, limit=limit, step_limit=steps
-    )
+def _graded(job: Job, localize: Localize = lambda evidence, options: evidence) -> Grade:
+    """Grade without explanations. Raises LabFault and MachineFault."""
+    no_answers = partial(answer_quiz, job.lab, None, job.options)
+    graded = grade_submission(job, quiz=no_answers, localize=localize)
     if graded.score.status == "incomplete":
         why = next(check.summary for check in graded.checks if check.status == "error")
-        raise MachineFault(why, where=submission.name)
+        raise MachineFault(why, where=job.submission.name)
     return graded
 
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from grader.authoring.gate import check_labs
+from grader.authoring.gate import check_labs, keeping_pool
 from grader.authoring.new_lab import write_new
 from grader.authoring.requirements import (
     LabFolder,
@@ -20,11 +21,17 @@ from grader.authoring.requirements import (
     solution_passes,
     variant_is_caught,
 )
+from grader.compile.source import compile_source
 from grader.faults import LabFault
 from grader.grading.cases import RunOptions
 from grader.labs.reading import load_lab
 from grader.launch import Finding
+from grader.sandbox import call
+from grader.sandbox.message import Reply
+from grader.sandbox.process import Job
+from tests.command import descendants
 from tests.made import a_grade, a_result
+from tests.patience import until
 
 REFERENCE = "labs/warp-sum/reference.py"
 MARGINS = [
@@ -124,3 +131,25 @@ def test_a_variant_without_its_finding_has_advice(
     folder = lab_folder(load_lab("tiled-matmul"))
     with pytest.raises(RequirementNotMet, match=advice):
         variant_is_caught(folder, Path("wrong/race-none.cu"), RunOptions("sim"))
+
+
+def test_the_files_of_a_gate_share_children_that_end_with_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    started, run = list[str](), call._run
+
+    def noted(job: Job, *rest: Any, **more: Any) -> Reply:
+        started.append(job.step)
+        return run(job, *rest, **more)
+
+    monkeypatch.setattr(call, "_run", noted)
+    sources = [b"__global__ void f(int* a) { a[0] = %d; }" % number for number in range(3)]
+    before = descendants()
+    with keeping_pool(1) as pool:
+        calls = [pool.submit(compile_source, one, "a.cu", cache=None) for one in sources]
+        kept = [call.result() for call in calls]
+    assert len(started) == 1
+    until(lambda: len(descendants() - before) <= 1)  # a template
+    own = [compile_source(one, "a.cu", cache=None) for one in sources]
+    assert len(started) == 4
+    assert [replace(one, seconds=0) for one in kept] == [replace(one, seconds=0) for one in own]

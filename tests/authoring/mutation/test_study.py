@@ -24,7 +24,9 @@ from grader.authoring.mutation.study import (
     study,
 )
 from grader.authoring.requirements import LabFolder, RequirementResult, lab_folder
+from grader.checks.result import Evidence
 from grader.faults import LabFault
+from grader.feedback.grade import localize_faults
 from grader.grading.baseline import canceled_pool
 from grader.grading.cases import RunOptions
 from grader.labs.model import Lab
@@ -138,6 +140,30 @@ def test_equivalent_mutant_is_recognized_by_its_ptx(tmp_path: Path) -> None:
     assert evaluate_mutant(profile, SOLUTION.replace("i < n", "n > i")).outcome == "same-ptx"
     assert evaluate_mutant(profile, SOLUTION.replace("i < n", "i < n + 1")).outcome == "survived"
     assert evaluate_mutant(profile, SOLUTION.replace("b[i]", "c[i]")).check == "compile"
+
+
+@pytest.mark.parametrize("name", ["barrier-removed-29-1", "index-32-3", "arithmetic-18-2"])
+def test_lines_are_searched_only_where_that_may_change_the_verdict(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A race at the edited line, an output that is wrong, and an access far from its cause."""
+    folder = lab_folder(load_lab("tiled-matmul"))
+    source = folder.solution.read_text()
+    mutant = next(m for m in make_mutants(source) if m.name == name)
+    profile = profile_solution(folder.lab, source, replace(OPTIONS, threads=1))
+    searched = list[str]()
+
+    def counted(*given: Any) -> Evidence:
+        searched.append(name)
+        return localize_faults(*given)
+
+    monkeypatch.setattr("grader.authoring.mutation.study.localize_faults", counted)
+    verdict = evaluate_mutant(profile, mutant.source)
+    assert bool(searched) == (name != "barrier-removed-29-1")
+    monkeypatch.setattr("grader.authoring.mutation.study._accesses_of", lambda errors: [])
+    always = evaluate_mutant(profile, mutant.source)
+    assert replace(verdict, lines=()) == replace(always, lines=())
+    assert verdict.named and set(verdict.lines) <= set(always.lines)
 
 
 def test_endless_mutant_is_stopped_early(tmp_path: Path) -> None:
