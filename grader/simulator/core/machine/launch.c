@@ -202,6 +202,7 @@ void run_others(Warp *w, const Insn *i) {
   k->paused = w;
   k->paused_at = all_changes(k, s);
   if (i && k->launch->restored) expect(k, w, i);
+  u32 mask = w->mask;
   u64 until = s->spent + k->launch->step_limit / 2;
   for (u32 quiet = 0; quiet < QUIET_ROUNDS && s->spent < until && !k->stop && !k->pause_ends;) {
     u64 changes = all_changes(k, s), spent = s->spent;
@@ -211,6 +212,7 @@ void run_others(Warp *w, const Insn *i) {
     quiet = all_changes(k, s) == changes ? quiet + 1 : 0;
   }
   k->paused = NULL;
+  if (w->mask != mask) set_mask(w, mask); /* a fault of the block has named other lanes; these are in mid-block */
 }
 
 /* The number of the next block for a worker; false: there is none. */
