@@ -19,7 +19,7 @@ all. `found_between_lanes` runs other threads when some lanes of an instruction 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from itertools import islice, product
 
 from grader import replace
@@ -32,6 +32,7 @@ from grader.simulator.decode.module import Image
 from grader.simulator.decode.operands import address_or_none
 from grader.simulator.decode.sync import Values
 from grader.simulator.diagnose.branching import block_of
+from grader.simulator.diagnose.race_messages import NOT_AWAITED
 from grader.simulator.edited_code import function_of
 from grader.simulator.interleavings import Pauses
 from grader.simulator.late import moved
@@ -56,6 +57,7 @@ from grader.simulator.schedules import (
     BY_ACCESS,
     lasting_difference,
     same_outputs,
+    trees,
     with_steady_outputs,
     without_outputs,
 )
@@ -99,8 +101,10 @@ def may_be_right(runs: OrderRuns, errors: Sequence[Finding], machine: Machine) -
         errors: the errors.
         machine: the code that runs.
     """
-    if {f.kind for f in errors} != {"lost-update"}:
-        return not errors
+    forests = {runs.names[k] for k in runs.forests}
+    kinds = {f.kind for f in errors if not (f.variable in forests and NOT_AWAITED in f.message)}
+    if kinds != {"lost-update"}:
+        return not kinds
     if not runs.harmless:
         runs.left += min(LOSS_RUNS * runs.steps, MOST_LOSS_STEPS)
         lost = {f.variable for f in errors}
@@ -110,8 +114,9 @@ def may_be_right(runs: OrderRuns, errors: Sequence[Finding], machine: Machine) -
     return runs.harmless
 
 
-def _is_read_back(launch: Launch) -> bool:
-    return any(isinstance(x, Array) and x.read_back for x in launch.args)
+def read_back(launch: Launch) -> list[int]:
+    """The numbers of the arguments that are read back."""
+    return [k for k, x in enumerate(launch.args) if isinstance(x, Array) and x.read_back]
 
 
 class LossTrials:
@@ -131,7 +136,7 @@ class LossTrials:
         machine: Machine,
         launch: Launch,
         run: Callable[[How], OneRun | None],
-        places: Container[int],
+        places: Collection[int],
     ) -> None:
         self.usual, self.machine, self.launch, self.run = usual, machine, launch, run
         self.image, self.steady, self.places = machine.image, launch, places
@@ -140,7 +145,7 @@ class LossTrials:
 
     def have_no_effect(self) -> bool:
         """Whether no output differs between runs that lose nothing and runs that lose updates."""
-        if not _is_read_back(self.launch):
+        if not read_back(self.launch):
             return False
         apart = [self.right(replace(how, traced=True)) for how in ONE_BY_ONE]
         whole = [raw for raw in apart if raw and raw.traced <= MOST_TRACED and not self.loses(raw)]
@@ -151,9 +156,9 @@ class LossTrials:
                 return False
             self.steady = with_steady_outputs(self.launch, whole)
             judged = self.judged(self.usual)
-            if not _is_read_back(judged):
+            if not read_back(judged):
                 return False
-            if not all(same_outputs(self.usual, raw, judged) for raw in whole):
+            if not all(self.agrees(raw, judged) for raw in whole):
                 return False
         runs = [self.same(replace(how, traced=True)) for how in (How(), *IN_STEP)]
         traces = [strong_accesses(raw, self.image) for raw in runs if raw is not None]
@@ -189,22 +194,30 @@ class LossTrials:
     def same(self, how: How) -> Raw | None:
         """Such a run, with the usual outputs."""
         raw = self.right(how)
-        return raw if raw and same_outputs(self.usual, raw, self.judged(raw)) else None
+        return raw if raw and self.agrees(raw, self.judged(raw)) else None
+
+    def agrees(self, raw: Raw, judged: Launch) -> bool:
+        """Whether a run leaves the usual outputs that are judged, and the trees of a forest."""
+        forests = self.forests.intersection(read_back(judged)) if judged is not self.launch else ()
+        known = [(trees(self.usual, k), trees(raw, k)) for k in forests]
+        same = same_outputs(self.usual, raw, without_outputs(judged, forests))
+        return same and all(own == other is not None for own, other in known)
 
     def judged(self, raw: Raw) -> Launch:
         """The launch with the outputs that a run must leave as the usual one does.
 
         A path that is shortened less than it could be may leave another forest, as orders do. So
-        where no other updates are lost, the forest does not count, unless it is all that is left.
+        where no other updates are lost, the forest does not count. Where it is all that is left,
+        its trees do.
         """
         lost = raw.reports[raw.reports["kind"] == LOST_UPDATE]
         if not all(map(self.shortens, lost["pc"].tolist())):
             return self.launch
         others = without_outputs(self.steady, self.places)
-        judged = others if _is_read_back(others) else self.steady
-        pairs = enumerate(zip(self.launch.args, judged.args, strict=True))
-        self.forests = frozenset(k for k, (x, now) in pairs if x is not now)
-        return judged
+        left = read_back(others)
+        vary = [k for k in read_back(self.launch) if k not in (*left, *self.places)]
+        self.forests = frozenset(read_back(self.launch)) - frozenset(left)
+        return others if left else without_outputs(self.launch, vary)
 
     def shortens(self, write: int) -> bool:
         """Whether an instruction of the kernel stores what a load gave, whose place a load chose.

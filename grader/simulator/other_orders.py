@@ -72,6 +72,7 @@ from grader.simulator.schedules import (
     order_findings,
     reads_clocks,
     strong_loads,
+    without_outputs,
 )
 
 OLD_SCHEDULES = (0, 6)
@@ -226,7 +227,7 @@ class OtherOrders(OrderRuns):
         traces = [strong_accesses(run.raw, machine.image) for run in runs]
         wanted, writes = contended(traces), writes_after_reads(traces)
         code, usual = machine.image, runs[0].raw
-        ask = (usual, code, self.run, self.launch, self.names)
+        ask = (usual, code, self.run, without_outputs(self.launch, self.forests), self.names)
         if acts and not self.timed and (lost := lost_in_lock_step(*ask)):
             return self._with_fix(usual, machine.image, *lost)
         pauses = Pauses(traces, machine, self.launch)

@@ -369,6 +369,19 @@ def same_outputs(usual: Raw, other: Raw, launch: Launch) -> bool:
     return next(_changed(usual, other, launch, ()), None) is None
 
 
+def trees(raw: Raw, array: int) -> list[int] | None:
+    """By element of an array of parents, the first element of its tree; None if it has none."""
+    data = next(b.data for b in raw.buffers if b.argument == array)
+    at = data[: data.size // 4 * 4].view(np.int32).astype(np.int64)
+    if not at.size or at.min() < 0 or at.max() >= at.size:
+        return None
+    for _ in range(at.size.bit_length()):
+        at = at[at]
+    first = np.full(at.size, at.size)
+    np.minimum.at(first, at, np.arange(at.size))
+    return first[at].tolist() if (at[at] == at).all() else None
+
+
 def is_mixture(usual: Raw, result: Raw, more: Sequence[Raw], launch: Launch) -> bool:
     """Whether each element of a run's outputs is the usual one or that of one of more runs.
 

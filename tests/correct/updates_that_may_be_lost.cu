@@ -1,5 +1,6 @@
 // Updates in two steps that other threads' writes undo. In some kernels nothing depends on them: the output is
 // the same where none is lost. In others it shows what was lost.
+#include <cooperative_groups.h>
 #include <cuda/atomic>
 
 using Place = cuda::atomic<int, cuda::thread_scope_device>;
@@ -315,4 +316,64 @@ extern "C" __global__ void lowered_by_stores(int *label, int *rounds) {
     ++n;
   } while (__syncthreads_or(changed));
   if (threadIdx.x == 0) rounds[blockIdx.x] = n;
+}
+
+__device__ int root_by_volatile(int at, volatile int *up) {
+  int root = up[at];
+  if (root == at) return at;
+  for (int before = at, next; root > (next = up[root]); root = next) {
+    up[before] = next;
+    before = root;
+  }
+  return root;
+}
+
+__device__ void join(int a, int b, int *up) {
+  while (a != b) {
+    int low = min(a, b), high = max(a, b), old = atomicCAS(&up[high], high, low);
+    if (old == high) return;
+    a = low;
+    b = old;
+  }
+}
+
+// The forest is all that is left: other orders leave other paths to the same roots.
+// kernel trees_of_a_graph grid 4 block 32
+// in one int32 = rng.integers(0, 100, 128)
+// in other int32 = rng.integers(0, 100, 128)[::-1]
+// inout up int32 = np.arange(100) -> _
+// finds lost-update warning the outputs are the same where none is lost
+extern "C" __global__ void trees_of_a_graph(const int *one, const int *other, int *up) {
+  int i = blockIdx.x * 32 + threadIdx.x;
+  join(root_by_volatile(one[i], up), root_by_volatile(other[i], up), up);
+}
+
+// The roots are left, too, which are the same.
+// kernel roots_of_a_graph grid 4 block 32 cooperative yes
+// in one int32 = rng.integers(0, 100, 128)
+// in other int32 = rng.integers(0, 100, 128)[::-1]
+// inout up int32 = np.arange(100) -> _
+// inout root int32 = np.zeros(100) -> (np.linalg.matrix_power(np.eye(100) + np.eye(100)[one].T @ np.eye(100)[other] + np.eye(100)[other].T @ np.eye(100)[one], 100) > 0).argmax(1)
+// finds lost-update warning the outputs are the same where none is lost
+extern "C" __global__ void roots_of_a_graph(const int *one, const int *other, int *up, int *root) {
+  int i = blockIdx.x * 32 + threadIdx.x;
+  join(root_by_volatile(one[i], up), root_by_volatile(other[i], up), up);
+  cooperative_groups::this_grid().sync();
+  if (i >= 100) return;
+  int at = i;
+  while (up[at] != at) at = up[at];
+  root[i] = at;
+}
+
+// Wrong: where two join one root to others at once, one of these is lost.
+// kernel trees_joined_by_stores grid 4 block 32
+// in one int32 = rng.integers(0, 100, 128)
+// in other int32 = rng.integers(0, 100, 128)[::-1]
+// inout up int32 = np.arange(100) -> _
+// finds lost-update error are lost
+extern "C" __global__ void trees_joined_by_stores(const int *one, const int *other, volatile int *up) {
+  int i = blockIdx.x * 32 + threadIdx.x;
+  int a = root_by_volatile(one[i], up), b = root_by_volatile(other[i], up);
+  if (a < b && up[b] == b) up[b] = a;
+  if (b < a && up[a] == a) up[a] = b;
 }

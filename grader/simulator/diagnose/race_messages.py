@@ -37,6 +37,7 @@ from grader.simulator.diagnose.races import (
     volatile_fix,
 )
 
+NOT_AWAITED = ": volatile does not make the read wait for the write"
 _HAZARDS = {"RAW": "read-after-write", "WAR": "write-after-read", "WAW": "write-after-write"}
 
 
@@ -84,7 +85,7 @@ def _circumstance(r: Report) -> str:
     if r.has(MIXED_SIZE):
         return ": two atomic accesses of different sizes, which are not atomic to each other"
     if r.has(UNWAITED):
-        return ": volatile does not make the read wait for the write"
+        return NOT_AWAITED
     if r.has(WITHIN_WARP):
         return " within a warp (warp-level programming)"
     return " between two blocks" if r.has(ACROSS_BLOCKS) else ""
