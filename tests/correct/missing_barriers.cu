@@ -784,3 +784,143 @@ extern "C" __global__ void tiles_meet_from_the_third_on(const int *x, int *y) {
   }
   y[t] = sum;
 }
+
+// What a function compares and exchanges, the next round of the loop that calls it reads.
+
+// kernel merged_by_function_lacks_barrier grid 1 block 64
+// in x int32 = np.append(np.sort(rng.integers(0, 999, 64)), np.sort(rng.integers(0, 999, 64))[::-1])
+// inout y int32 = np.zeros(128) -> _
+// hints Put __syncthreads() after line M<, before the next iteration of the loop reaches line M<.
+__device__ void sort_two(int &a, int &b, bool up) {
+  if ((a > b) == up) {  // <- race
+    int t = a;
+    a = b;
+    b = t;
+  }
+}
+
+extern "C" __global__ void merged_by_function_lacks_barrier(const int *x, int *y)
+{
+  __shared__ int s[128];
+  int t = threadIdx.x;
+  s[t] = x[t];
+  s[t + 64] = x[t + 64];
+  for (int stride = 64; stride > 0; stride /= 2) {
+    int at = 2 * t - (t & (stride - 1));
+    sort_two(s[at], s[at + stride], true);  // <M
+  }
+  __syncthreads();
+  y[t] = s[t];
+  y[t + 64] = s[t + 64];
+}
+
+// kernel sorted_by_function grid 1 block 64
+// in x int32 = rng.integers(0, 999, 128)
+// out y int32 = np.sort(x)
+extern "C" __global__ void sorted_by_function(const int *x, int *y)
+{
+  __shared__ int s[128];
+  int t = threadIdx.x;
+  s[t] = x[t];
+  s[t + 64] = x[t + 64];
+  for (int size = 2; size <= 128; size *= 2) {
+    for (int stride = size / 2; stride > 0; stride /= 2) {
+      __syncthreads();
+      int at = 2 * t - (t & (stride - 1));
+      sort_two(s[at], s[at + stride], size == 128 || !(t & size / 2));
+    }
+  }
+  __syncthreads();
+  y[t] = s[t];
+  y[t + 64] = s[t + 64];
+}
+
+// A read that comes before the write finds no value, and what it finds decides where the next round writes.
+
+// kernel turned_by_counts grid 1 block 128
+// in x uint32 = rng.integers(0, 2**8, 128)
+// out y uint32 = np.roll(x, sum((x >> b & 1).sum() for b in range(8)))
+extern "C" __global__ void turned_by_counts(const unsigned *x, unsigned *y)
+{
+  __shared__ unsigned s[128];
+  int t = threadIdx.x;
+  unsigned v = x[t];
+  for (int b = 0; b < 8; b++) {
+    int count = __syncthreads_count(v >> b & 1);
+    s[(t + count) % 128] = v;
+    __syncthreads();
+    v = s[t];
+  }
+  y[t] = v;
+}
+
+// kernel turned_by_counts_lacks_barrier grid 1 block 128
+// in x uint32 = rng.integers(0, 2**8, 128)
+// inout y uint32 = np.zeros(128) -> _
+// hints Put __syncthreads() between line W< and line R<.
+extern "C" __global__ void turned_by_counts_lacks_barrier(const unsigned *x, unsigned *y)
+{
+  __shared__ unsigned s[128];
+  int t = threadIdx.x;
+  unsigned v = x[t];
+  for (int b = 0; b < 8; b++) {
+    int count = __syncthreads_count(v >> b & 1);
+    s[(t + count) % 128] = v;  // <W <- uninitialized-read
+    v = s[t];  // <R <- race
+  }
+  y[t] = v;
+}
+
+// The same of a function that the compiler inlines: one place for what two calls of a round race with.
+
+// kernel merged_in_rounds_lacks_barrier grid 1 block 64
+// in x int32 = rng.integers(0, 999, 128)
+// inout y int32 = np.zeros(128) -> _
+// hints Put __syncthreads() before line M<, in each iteration of the loop.
+__device__ __forceinline__ void order_two(int &a, int &b) {
+  if (a > b) { int t = a; a = b; b = t; }  // <- race
+}
+
+extern "C" __global__ void merged_in_rounds_lacks_barrier(const int *x, int *y)
+{
+  __shared__ int s[128];
+  int t = threadIdx.x;
+  s[t] = x[t];
+  s[t + 64] = x[t + 64];
+  for (int size = 2; size <= 128; size *= 2) {
+    int stride = size / 2, offset = t & (stride - 1), at = 2 * t - offset;
+    __syncthreads();
+    order_two(s[at], s[at + stride]);
+    while ((stride /= 2) > 0) {
+      at = 2 * t - (t & (stride - 1));
+      if (offset >= stride) order_two(s[at - stride], s[at]);  // <M
+    }
+  }
+  __syncthreads();
+  y[t] = s[t];
+  y[t + 64] = s[t + 64];
+}
+
+// kernel merged_in_rounds grid 1 block 64
+// in x int32 = rng.integers(0, 999, 128)
+// out y int32 = np.sort(x)
+extern "C" __global__ void merged_in_rounds(const int *x, int *y)
+{
+  __shared__ int s[128];
+  int t = threadIdx.x;
+  s[t] = x[t];
+  s[t + 64] = x[t + 64];
+  for (int size = 2; size <= 128; size *= 2) {
+    int stride = size / 2, offset = t & (stride - 1), at = 2 * t - offset;
+    __syncthreads();
+    order_two(s[at], s[at + stride]);
+    while ((stride /= 2) > 0) {
+      at = 2 * t - (t & (stride - 1));
+      __syncthreads();
+      if (offset >= stride) order_two(s[at - stride], s[at]);
+    }
+  }
+  __syncthreads();
+  y[t] = s[t];
+  y[t + 64] = s[t + 64];
+}

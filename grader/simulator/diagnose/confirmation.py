@@ -43,6 +43,7 @@ from grader.simulator.diagnose.races import (
     UNUSUAL,
     UNWAITED,
     WITHIN_WARP,
+    ProgramOrder,
     Report,
 )
 from grader.simulator.ptx.model import (
@@ -309,6 +310,14 @@ def explained(values: Confirmation, reports: list[Report], r: Report) -> Report 
     ended = all(o.kind in (*_UNSET, c.RACE) for o in reports)
     certain = not races or r.target.space == "shared" or (ended and r.has(NEVER_WRITTEN))
     return r if r.count and certain else None
+
+
+def comes_too_early(r: Report, race: Report, order: ProgramOrder) -> bool:
+    """Whether a read finds no value because nothing makes it wait for the write of a race."""
+    if r.kind != c.UNINIT or race.kind != c.RACE or r.pc not in (race.pc, race.pc2):
+        return False
+    write = race.pc2 if r.pc == race.pc else race.pc
+    return order.hazard(write, r.pc, "warp" if race.has(WITHIN_WARP) else "block") == "RAW"
 
 
 def _source_name(symbol: str) -> str:

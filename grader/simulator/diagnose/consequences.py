@@ -22,7 +22,7 @@ from grader.simulator.decode.module import Image
 from grader.simulator.decode.operands import vector
 from grader.simulator.diagnose.aborts import ALL_ARRIVED
 from grader.simulator.diagnose.branching import Control, joined
-from grader.simulator.diagnose.confirmation import Confirmation
+from grader.simulator.diagnose.confirmation import Confirmation, comes_too_early
 from grader.simulator.diagnose.copies import is_awaited_in_vain, is_copied_over
 from grader.simulator.diagnose.local_places import LocalPlaces
 from grader.simulator.diagnose.mbarriers import upsets_phases
@@ -321,7 +321,7 @@ class Consequences:
                 or (other.kind == c.INVALID and self._addresses(other, chosen))
                 or self._is_decided(r, other, blocks)
             )
-            if follows:
+            if follows and not comes_too_early(r, other, self.order):
                 yield k
 
     def _values_of(self, r: Report) -> set[Value]:

@@ -368,7 +368,8 @@ class RacePlaces:
         if both and r.has(WITHIN_WARP):  # the lanes of a warp run in step
             both = (then, first) in self._in_time
         lost = forward and at[1] < at[0] and lines[1] <= lines[0]
-        if lost and (call := self._repeated(first, then)):
+        once = at[1] < at[0] and self.code.branches.end_of_round(Gap(*lines, False), "").block < 0
+        if (lost or once) and (call := self._repeated(first, then)):
             lines, forward, lost = (call, call), False, False
         kind: Kind = "unknown" if lost else "between"
         return Gap(*lines, forward, self.order.has_partial_barriers, both, kind)
