@@ -15,6 +15,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from grader import replace
+from grader.launch import Launch
 from grader.simulator.core import bindings as c
 from grader.simulator.core.run import Machine, Raw
 from grader.simulator.decode.dataflow import targets
@@ -40,7 +41,7 @@ from grader.simulator.edited_code import (
     with_fences,
     with_ops,
 )
-from grader.simulator.schedules import ABREAST
+from grader.simulator.schedules import ABREAST, different_outputs
 from grader.simulator.wait_trials import EarlySignals
 
 if TYPE_CHECKING:
@@ -54,7 +55,6 @@ MOST_LINES = 6
 _HEADS = ("ld", "st", "atom", "red", "fence", "membar")
 _OTHER = BLOCK_SCOPE | IN_FLIGHT | MIXED_SIZE | NO_PROXY_FENCE | SAME_INSTRUCTION | STALE_CACHE
 
-
 Run = Callable[[Machine, int], Raw]
 
 
@@ -65,10 +65,11 @@ class OrderTrials:
         machine: the kernel.
         code: what is read of its code.
         run: runs a machine in the order of the races, or in another one.
+        launch: the launch; atomics hide that a cooperative one lacks a barrier of the grid.
     """
 
-    def __init__(self, machine: Machine, code: KernelCode, run: Run) -> None:
-        self.machine, self.code, self.run = machine, code, run
+    def __init__(self, machine: Machine, code: KernelCode, run: Run, launch: Launch) -> None:
+        self.machine, self.code, self.run, self.launch = machine, code, run, launch
         self.flow, self.lines = code.flow, code.line_of
         self.pairs = set[Pair]()
 
@@ -160,21 +161,21 @@ class OrderTrials:
     def _plain(self, raw: Raw) -> dict[Pair, Missing]:
         """The races that end where plain accesses to what threads wait for are atomic."""
         signals = plain_signals(self.flow, self.code.order, self.pairs)
-        found = (
-            self._with_atomics(own, raw)
-            for own in signals[: most_trials(self.machine.image, MOST_LINES)]
-        )
+        most = most_trials(self.machine.image, MOST_LINES)
+        found = (self._with_atomics(own, raw) for own in signals[:most])
         return next((out for out in found if out), {})
 
     def _with_atomics(self, own: frozenset[int], raw: Raw) -> dict[Pair, Missing]:
         """The races that end where some plain accesses are atomic; fences may be missing, too."""
         ops, reported = self.machine.image.ops, [*raw.reports["kind"], c.OLD_VALUE]
         changed = with_ops(self.machine, {pc: strong(ops[pc]) for pc in own})
-        after = self.run(changed, 0) if changed else raw
-        left = _races(after)
-        if changed is None or not after.ended or any(own & {*pair} for pair in left):
+        if changed is None:
             return {}
-        if not set(map(int, after.reports["kind"])).issubset(map(int, reported)):
+        after = self.run(changed, 0)
+        beside = self.run(changed, ABREAST) if self.launch.cooperative else after
+        left, kinds = _races(after), set(map(int, after.reports["kind"]))
+        fails = not (after.ended and beside.ended and kinds.issubset(map(int, reported)))
+        if fails or any(own & {*p} for p in left) or different_outputs(after, beside, self.launch):
             return {}
         reads, writes = (
             min((self.lines[pc] for pc in own if ops[pc].startswith(head)), default=0)
@@ -183,7 +184,8 @@ class OrderTrials:
         plain = Missing(reads=reads, writes=writes)
         remain = self._remaining(changed, strong=True)
         out = {pair: plain for pair in self.pairs if frozenset(pair) not in remain}
-        found = OrderTrials(changed, self.code, self.run).missing(after) if left else {}
+        more = OrderTrials(changed, self.code, self.run, self.launch)
+        found = more.missing(after) if left else {}
         for pair, one in found.items():
             both = one if one.reads or one.writes else replace(one, reads=reads, writes=writes)
             out |= {p: both for p in self.pairs if {*p} == {*pair}}

@@ -263,7 +263,7 @@ class _Simulation:
             explainer.came = arrivals_of(machine, code, self.launch, own)
         if c.RACE in kinds and raw.ended and machine.image.exact and self.trials:
             self.trials -= 1
-            orders = OrderTrials(machine, code, run)
+            orders = OrderTrials(machine, code, run, self.launch)
             explainer.missing = found = orders.missing(raw)
             if not limits.schedule:
                 sides = orders.waits_and_signals(orders.pairs)

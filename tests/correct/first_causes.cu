@@ -2498,3 +2498,31 @@ extern "C" __global__ void swaps_counted_in_turn(int *a) {
         if (!swaps[r % 3] && r > 126) break;
     }
 }
+
+// In a loop without barriers each warp adds to the same sums: no barrier can order these, an atomic can.
+// kernel sums_of_columns grid 1 block 64
+// hints Use one atomic, such as atomicAdd, for each update.
+// in x float32 = rng.random((8, 80))
+// inout y float32 = np.zeros(80) -> _
+extern "C" __global__ void sums_of_columns(const float *x, float *y) {
+  __shared__ float s[80];
+  for (int i = threadIdx.x; i < 80; i += 64) s[i] = 0;
+  __syncthreads();
+  for (int row = threadIdx.x / 32; row < 8; row += 2)
+    for (int i = threadIdx.x % 32; i < 80; i += 32) s[i] += x[row * 80 + i];  // <- race
+  __syncthreads();
+  for (int i = threadIdx.x; i < 80; i += 64) y[i] = s[i];
+}
+
+// kernel sums_of_columns_by_atomics grid 1 block 64 tol 1e-5
+// in x float32 = rng.random((8, 80))
+// out y float32 = x.sum(0)
+extern "C" __global__ void sums_of_columns_by_atomics(const float *x, float *y) {
+  __shared__ float s[80];
+  for (int i = threadIdx.x; i < 80; i += 64) s[i] = 0;
+  __syncthreads();
+  for (int row = threadIdx.x / 32; row < 8; row += 2)
+    for (int i = threadIdx.x % 32; i < 80; i += 32) atomicAdd(&s[i], x[row * 80 + i]);
+  __syncthreads();
+  for (int i = threadIdx.x; i < 80; i += 64) y[i] = s[i];
+}

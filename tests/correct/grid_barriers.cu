@@ -163,3 +163,97 @@ extern "C" __global__ void synced_before_the_write(const int *x, int *tmp, int *
   tmp[i] = 2 * x[i];  // <A
   y[i] = tmp[127 - i];  // <B <- race
 }
+
+// Rounds until nothing changes, with three flags in turn: one is read, one is set and one is reset.
+// kernel shortest_paths grid 2 block 64 cooperative yes
+// in from int32 = rng.integers(0, 100, 400)
+// in to int32 = np.append(np.arange(1, 100), rng.integers(0, 100, 301))
+// inout d int32 = np.append(0, np.full(99, 9999)) -> _
+// inout changed int32 = [1, 0, 0] -> _
+// inout rounds int32 = [0] -> _
+extern "C" __global__ void shortest_paths(const int *from, const int *to, int *d, int *changed, int *rounds) {
+  auto grid = cg::this_grid();
+  int round = 0;
+  while (*(volatile int *)(changed + round % 3)) {
+    if (grid.thread_rank() == 0) changed[(round + 2) % 3] = 0;
+    for (int e = grid.thread_rank(); e < 400; e += grid.size()) {
+      int next = atomicAdd(d + from[e], 0) + 1 + e % 7;
+      if (next < atomicMin(d + to[e], next)) atomicExch(changed + (round + 1) % 3, 1);
+    }
+    round++;
+    grid.sync();
+  }
+  if (grid.thread_rank() == 0) *rounds = round;
+}
+
+// Wrong: an atomic for the reset would hide that a barrier is missing.
+// kernel shortest_paths_lack_barrier grid 2 block 64 cooperative yes
+// in from int32 = rng.integers(0, 100, 400)
+// in to int32 = np.append(np.arange(1, 100), rng.integers(0, 100, 301))
+// inout d int32 = np.append(0, np.full(99, 9999)) -> _
+// inout changed int32 = [1, 0, 0] -> _
+// hints Put a barrier of all blocks (grid.sync()) between line W< and line Z<, and after line E<, before
+extern "C" __global__ void shortest_paths_lack_barrier(const int *from, const int *to, int *d, int *changed) {
+  auto grid = cg::this_grid();
+  int round = 0;
+  while (*(volatile int *)(changed + round % 3)) {  // <W <- race
+    if (grid.thread_rank() == 0) changed[(round + 2) % 3] = 0;  // <Z
+    for (int e = grid.thread_rank(); e < 400; e += grid.size()) {
+      int next = atomicAdd(d + from[e], 0) + 1 + e % 7;
+      if (next < atomicMin(d + to[e], next)) atomicExch(changed + (round + 1) % 3, 1);
+    }  // <E <- timeout
+    round++;
+  }
+}
+
+// Wrong: the store may raise what another thread has lowered.
+// kernel shortest_paths_in_two_steps grid 2 block 64 cooperative yes
+// in from int32 = rng.integers(0, 100, 400)
+// in to int32 = np.append(np.arange(1, 100), rng.integers(0, 100, 301))
+// inout d int32 = np.append(0, np.full(99, 9999)) -> _
+// inout changed int32 = [1, 0, 0] -> _
+// hints Use one atomic such as atomicMin
+extern "C" __global__ void shortest_paths_in_two_steps(const int *from, const int *to, int *d, int *changed) {
+  auto grid = cg::this_grid();
+  int round = 0;
+  while (*(volatile int *)(changed + round % 3)) {
+    if (grid.thread_rank() == 0) changed[(round + 2) % 3] = 0;
+    for (int e = grid.thread_rank(); e < 400; e += grid.size()) {
+      int next = atomicAdd(d + from[e], 0) + 1 + e % 7;  // <- race
+      int old = d[to[e]];
+      if (next < old) d[to[e]] = next;  // <- race
+      if (next < old) atomicExch(changed + (round + 1) % 3, 1);
+    }
+    round++;
+    grid.sync();
+  }
+}
+
+// One thread empties the worklist that all have tested: they must have read its length before.
+// kernel emptied_too_early grid 2 block 32 cooperative yes
+// inout length int32 = [40, 0] -> _
+// hints Put a barrier of all blocks (grid.sync()) between line R< and line Z<
+extern "C" __global__ void emptied_too_early(int *length) {
+  auto grid = cg::this_grid();
+  for (int round = 0;; round ^= 1) {
+    int n = *(volatile int *)&length[round];  // <R
+    if (n == 0) break;
+    for (int i = grid.thread_rank(); i < n / 2; i += grid.size()) atomicAdd(&length[round ^ 1], 1);
+    if (grid.thread_rank() == 0) length[round] = 0;  // <Z <- race
+    grid.sync();  // <- timeout
+  }
+}
+
+// kernel emptied_in_time grid 2 block 32 cooperative yes
+// inout length int32 = [40, 0] -> [0, 0]
+extern "C" __global__ void emptied_in_time(int *length) {
+  auto grid = cg::this_grid();
+  for (int round = 0;; round ^= 1) {
+    int n = *(volatile int *)&length[round];
+    if (n == 0) break;
+    for (int i = grid.thread_rank(); i < n / 2; i += grid.size()) atomicAdd(&length[round ^ 1], 1);
+    grid.sync();
+    if (grid.thread_rank() == 0) length[round] = 0;
+    grid.sync();
+  }
+}

@@ -120,7 +120,9 @@ class TwoSteps:
         other = (gap is not None or across) and len(stores) == 2 and not {*stores} <= {*updates}
         if not other and not (beside | twice).isdisjoint(updates):
             return self._update(updates[0], name)
-        if (across or gap is None) and (lines := self._check(r)):
+        every = reports if across and is_atomic(r) else [r] if across or gap is None else []
+        tests = filter(None, (self._check(x) for x in every if {*stores} & {x.pc, x.pc2}))
+        if not (gap and gap.grid and twice.isdisjoint(stores)) and (lines := next(tests, None)):
             best = best_of(self.tree, lines[1]) if self._type(stores[0])[0] != "f" else ""
             return check_hint(lines, name, best)
         if replaced:
@@ -380,8 +382,7 @@ class TwoSteps:
 
     def _locked(self, r: Report, reports: Sequence[Report]) -> str:
         """The fix of a race of accesses of which a lock is meant to order one at least."""
-        lines = self._check(r)
-        if lines and (lock := self.locks.between(*lines)):
+        if (lines := self._check(r)) and (lock := self.locks.between(*lines)):
             return (
                 f"Line {lines[0]} reads {subject(r)} before line {lock} takes the lock, and line "
                 f"{lines[1]} writes it where that value allows it: another thread may write it in "
