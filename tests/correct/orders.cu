@@ -700,3 +700,13 @@ extern "C" __global__ void chaotic_relaxation(float *x, int *ok) {
   float v = own.load(relaxed);
   ok[i] = v >= 0 && v <= 1;
 }
+
+// kernel numbers_of_lanes_add_up grid 1 block 32
+// inout n int32 = [0] -> [32]
+// inout y int32 = np.zeros(32) -> _
+extern "C" __global__ void numbers_of_lanes_add_up(int *n, int *y) {
+  int p = atomicAdd(n, 1);
+  while (atomicAdd(n, 0) < 32) ;
+  int odd = __popc(__ballot_sync(~0u, p & 1));
+  y[p] = odd == 16 ? p : y[1000 * odd];
+}

@@ -14,7 +14,7 @@ from grader.faults import MachineFault
 from grader.launch import ADDRESS_MODES, Array, Launch, Texture
 from grader.simulator.core import bindings as c
 from grader.simulator.core.bindings import GLOBAL_BASE, SLOT_BITS, SLOT_MIDDLE
-from grader.simulator.decode.control_flow import BRANCH, Block, Call
+from grader.simulator.decode.control_flow import BRANCH, ORDERS, WARPSYNC, Block, Call
 from grader.simulator.decode.instructions import Insn
 from grader.simulator.decode.module import Image
 from grader.simulator.decode.proof import Proof
@@ -256,6 +256,25 @@ def marks(which: Collection[int], count: int) -> NDArray[np.uint8]:
     marks = np.zeros(count if which else 0, np.uint8)
     marks[list(which)] = 1
     return marks
+
+
+def lane_marks(image: Image, order: int, lone: Collection[int]) -> NDArray[np.uint8]:
+    """A byte for each basic block, 1 where lanes run one after the other; empty for all blocks.
+
+    Lanes that have met for a shuffle, a vote or the like execute it together.
+
+    Args:
+        image: the code.
+        order: the order of lanes; 0 for none.
+        lone: the blocks that are asked for; empty for all.
+    """
+    together, first = set[int](), 0
+    for f in image.functions if order else ():
+        ends = (b for b in f.blocks if b.end.kind == WARPSYNC and not b.end.flag & ORDERS)
+        together |= {first + b.next for b in ends}
+        first += len(f.blocks)
+    own = {*lone} or ({*range(first)} if together else set[int]())
+    return marks(own - together, sum(len(f.blocks) for f in image.functions))
 
 
 def set_proof(n: c.CLaunch, proof: ProofArrays, representatives: int) -> None:

@@ -21,6 +21,7 @@ from grader.simulator.core.encode import (
     Results,
     encode_image,
     encode_proof,
+    lane_marks,
     marks,
     set_proof,
     texel_bytes,
@@ -312,11 +313,10 @@ class Machine:
         results.set_in(n, measures=limits.measures is not None)
         n.global_shift, n.ordered, n.leaps = shift, ordered, leaps
         n.insn, n.block = self.arrays.insns.ctypes.data, self.arrays.blocks.ctypes.data
-        n.chosen = chosen.ctypes.data if chosen.size else None
-        given = (limits.stale, ops), (limits.limited, ops), (limits.lone, len(self.arrays.blocks))
-        bits = [marks(*one) for one in given]
-        n.stale, n.limited, n.lone = (m.ctypes.data if m.size else None for m in bits)
-        return Prepared(loaded, buffers, table, results, n, (chosen, *bits))
+        lanes = lane_marks(self.image, limits.lane_order, limits.lone)
+        bits = marks(limits.stale, ops), marks(limits.limited, ops), lanes, chosen
+        n.stale, n.limited, n.lone, n.chosen = (m.ctypes.data if m.size else None for m in bits)
+        return Prepared(loaded, buffers, table, results, n, bits)
 
     def wrote_input(self, p: Prepared) -> bool:
         """Whether a run wrote to an array that it was presumed to leave, which is not so again."""
