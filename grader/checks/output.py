@@ -90,7 +90,7 @@ def examine(run: CaseRun, program: Program, localization: Localization) -> tuple
 
 
 def of_another_order(m: Mismatch, *, locks: bool = False) -> Finding:
-    """Describe a mismatch that an output has in another order of blocks and warps only.
+    """Describe a mismatch that an output has in another order of blocks, warps or lanes only.
 
     Args:
         m: the mismatch.
@@ -100,12 +100,13 @@ def of_another_order(m: Mismatch, *, locks: bool = False) -> Finding:
     return Finding(
         kind="order-dependent",
         severity="error",
-        message=f"{elements} {'is' if m.count == 1 else 'are'} wrong where blocks and warps run in "
-        f"another order, which CUDA allows{_message_tail(m, None)}",
+        message=f"{elements} {'is' if m.count == 1 else 'are'} wrong where blocks, warps "
+        f"or lanes run in another order, which CUDA allows{_message_tail(m, None)}",
         detail=excerpt(m),
-        hint="Blocks and warps start and run in any order. Wait in a loop for what another one "
-        "computes, or let the last one to add to a counter finish the work: it knows by the "
-        "value that the atomic returns."
+        hint="Blocks, warps and the lanes of a warp run in any order. Put __syncthreads(), or "
+        "__syncwarp(), before reads of what other threads of the block write. Wait in a loop for "
+        "what another block computes, or let the last one to add to a counter finish the work: it "
+        "knows by the value that the atomic returns."
         + " A value that a thread read before it freed a lock may be old when it takes the lock "
         "again: read it, test it and write what follows from it while holding the lock once."
         * locks,

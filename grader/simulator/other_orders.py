@@ -41,6 +41,7 @@ from grader.simulator.late import (
 )
 from grader.simulator.lost_updates import found_between_lanes, lost_in_lock_step, may_be_right
 from grader.simulator.order_runs import (
+    LANE_ORDERS,
     MOST_PAUSES,
     How,
     OneRun,
@@ -191,10 +192,11 @@ class OtherOrders(OrderRuns):
         self, loads: frozenset[int], schedules: Sequence[int]
     ) -> list[tuple[How, OneRun]]:
         """The orders in which some of the loads missed a write, each with its run."""
+        for x in () if self.timed or not self.affords(len(LANE_ORDERS)) else LANE_ORDERS:
+            self.keep(self.run(How(whole_turns=True, lane_order=x)).raw)  # lanes read unordered
         # Whether the usual order gives loads an old value is known from such a run alone.
         orders = dict.fromkeys((*OLD_SCHEDULES, *schedules[:1]) if schedules else (0,))
-        runs = self._with_reads(How(s, loads) for s in orders)
-        self.gives_old = bool(runs)
+        self.gives_old = bool(runs := self._with_reads(How(s, loads) for s in orders))
         return runs
 
     def _with_reads(self, hows: Iterable[How]) -> list[tuple[How, OneRun]]:

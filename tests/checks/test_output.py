@@ -62,8 +62,8 @@ def test_output_that_another_order_makes_wrong_fails() -> None:
     (finding,) = verdict.findings
     assert (finding.kind, finding.severity, finding.line) == ("order-dependent", "error", 2)
     assert finding.message == (
-        "1 of 16 elements of C is wrong where blocks and warps run in another order, which CUDA "
-        "allows; the first is C[0, 1] = -4, expected 9 (allowed error 0.001)"
+        "1 of 16 elements of C is wrong where blocks, warps or lanes run in another order, which "
+        "CUDA allows; the first is C[0, 1] = -4, expected 9 (allowed error 0.001)"
     )
     assert "a lock" not in finding.hint
 

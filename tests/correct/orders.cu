@@ -701,6 +701,30 @@ extern "C" __global__ void chaotic_relaxation(float *x, int *ok) {
   ok[i] = v >= 0 && v <= 1;
 }
 
+__device__ int root_of(volatile int *parent, int i) {
+  while (parent[i] != i) i = parent[i];
+  return i;
+}
+
+// kernel lanes_link_and_find grid 1 block 32
+// inout parent int32 = np.arange(32) -> _
+// out root int32 = np.zeros(32)
+extern "C" __global__ void lanes_link_and_find(int *parent, int *root) {
+  int t = threadIdx.x;
+  if (t) atomicCAS(&parent[t], t, t - 1);
+  __syncwarp();
+  root[t] = root_of(parent, t);
+}
+
+// kernel lanes_link_and_find_at_once grid 1 block 32 orders wrong
+// inout parent int32 = np.arange(32) -> _
+// out root int32 = np.zeros(32)
+extern "C" __global__ void lanes_link_and_find_at_once(int *parent, int *root) {
+  int t = threadIdx.x;
+  if (t) atomicCAS(&parent[t], t, t - 1);
+  root[t] = root_of(parent, t);
+}
+
 // kernel numbers_of_lanes_add_up grid 1 block 32
 // inout n int32 = [0] -> [32]
 // inout y int32 = np.zeros(32) -> _
