@@ -62,6 +62,8 @@ if TYPE_CHECKING:
 
 MOST_TRIALS = 10
 """The places that are tried in one run's code."""
+MOST_SKIPPED, MOST_DRAWN = 3, 2
+"""Of these, the places behind an `if`, and the races for which other numbers of slots are tried."""
 MOST_MEETINGS, MOST_LINES = 8, 3
 """The places that are tried for the signals and waits of one run, and those of each for a race."""
 
@@ -91,7 +93,7 @@ class BarrierTrials:
             most_trials(machine.image, MOST_TRIALS) if raw.ended and raw.steps <= MOST_STEPS else 0
         )
         self.known, self.moves = dict[object, After | None](), dict[int, Moved | None]()
-        self.skips = dict[int, list[Moved]]()
+        self.skips, self.skipping = dict[int, list[Moved]](), MOST_SKIPPED
         self.returns, self.atomics = dict[tuple[int, str], int](), dict[Pair, bool]()
         self.overlaps = dict[Pair, tuple[int, int] | None]()
         self.threads = prod(conflicts.launch.block)
@@ -223,9 +225,9 @@ class BarrierTrials:
             r: the report of the race.
         """
         lines, warp = frozenset((r.line, r.line2)), r.has(WITHIN_WARP)
-        for pc, i in enumerate(self.machine.image.instructions):
-            if self.stuck or not _meets(i, warp=warp):
-                continue
+        own = enumerate(() if self.stuck else self.machine.image.instructions)
+        barriers = [pc for pc, i in own if _meets(i, warp=warp)]
+        for pc in sorted(barriers, key=lambda pc: abs(self.code.line_of[pc] - r.line)):
             if pc not in self.skips:
                 self.skips[pc] = [*self._skipped(pc, warp=warp)]
             if moved := next((x for x in self.skips[pc] if lines in x.ended), None):
@@ -236,7 +238,8 @@ class BarrierTrials:
         """The line of an atomicAdd of 1 whose elements overlap, and a number without overlaps."""
         if (r.pc, r.pc2) not in self.overlaps:
             known = self.machine, self.plain, self.code, self.raw, self.run
-            found = drawn_too_few(*known, r, (2, WARP_SIZE, self.threads)) if self.left else None
+            may_run = self.left and len(self.overlaps) < MOST_DRAWN
+            found = drawn_too_few(*known, r, (2, WARP_SIZE, self.threads)) if may_run else None
             self.overlaps[r.pc, r.pc2] = found
         return self.overlaps[r.pc, r.pc2]
 
@@ -249,8 +252,9 @@ class BarrierTrials:
         name = "__syncwarp" if warp else "__syncthreads"
         for first, last in self.code.branches.around(line, name):
             inside = [k for k, at in enumerate(lines) if first <= at <= last]
-            if not self.left or not inside or inside[-1] + 1 == len(lines):
+            if not (self.left and self.skipping) or not inside or inside[-1] + 1 == len(lines):
                 return
+            self.skipping -= 1
             changed = _with_barrier_moved(found[0], inside[0], inside[-1] + 1, warp=warp)
             completes, left = self._after(changed)
             if completes and left < before:
