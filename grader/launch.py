@@ -340,8 +340,8 @@ class Trace:
         unwritten: By argument index, a boolean mask of the same shape, True where an uninitialized
             buffer was never written.
         seconds: The wall time of each step.
-        others: By argument index, an output that another order of blocks and warps leaves, if one
-            differs by more than rounding.
+        others: By argument index, an output that another order of blocks, warps or lanes leaves,
+            if one differs by more than rounding.
         ended: False when the launch was aborted (launch failure, timeout, deadlock, trap).
         printed: What the kernel printed.
         accesses: The table of every access, when it was requested (grader.simulator.counters).
