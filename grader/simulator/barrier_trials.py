@@ -94,6 +94,7 @@ class BarrierTrials:
         )
         self.known, self.moves = dict[object, After | None](), dict[int, Moved | None]()
         self.skips, self.skipping = dict[int, list[Moved]](), MOST_SKIPPED
+        self.outside = dict[tuple[int, int, bool], Moved | None]()
         self.returns, self.atomics = dict[tuple[int, str], int](), dict[Pair, bool]()
         self.overlaps = dict[Pair, tuple[int, int] | None]()
         self.threads = prod(conflicts.launch.block)
@@ -224,12 +225,18 @@ class BarrierTrials:
         Args:
             r: the report of the race.
         """
-        lines, warp = frozenset((r.line, r.line2)), r.has(WITHIN_WARP)
+        key = r.line, r.line2, r.has(WITHIN_WARP)
+        if key not in self.outside:
+            self.outside[key] = self._outside(*key)
+        return self.outside[key]
+
+    def _outside(self, line: int, line2: int, warp: bool) -> Moved | None:
         own = enumerate(() if self.stuck else self.machine.image.instructions)
         barriers = [pc for pc, i in own if _meets(i, warp=warp)]
-        for pc in sorted(barriers, key=lambda pc: abs(self.code.line_of[pc] - r.line)):
+        for pc in sorted(barriers, key=lambda pc: abs(self.code.line_of[pc] - line)):
             if pc not in self.skips:
                 self.skips[pc] = [*self._skipped(pc, warp=warp)]
+            lines = frozenset((line, line2))
             if moved := next((x for x in self.skips[pc] if lines in x.ended), None):
                 return moved
         return None
