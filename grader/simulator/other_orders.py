@@ -201,8 +201,7 @@ class OtherOrders(OrderRuns):
 
     def _with_reads(self, hows: Iterable[How]) -> list[tuple[How, OneRun]]:
         """The runs in which loads gave old values, of some that are made."""
-        runs = [(how, self.run(how)) for how in hows if self.affords(1)]
-        return [(how, run) for how, run in runs if run.reads]
+        return [(how, r) for how in hows if self.affords(1) and (r := self.run(how)).reads]
 
     def _first_wrong(self, hows: Iterable[How]) -> list[tuple[How, OneRun]]:
         """The first run that is wrong, if one is, of some in which loads may give old values."""
