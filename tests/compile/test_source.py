@@ -251,7 +251,7 @@ REFUSE = "tests.sandbox.sandboxed_steps:crash"
 def test_a_crash_of_the_compiler_is_the_texts_only_when_others_compile(
     signals: tuple[int, ...], control: str, machine: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, "_STEP", CRASH)
+    monkeypatch.setattr(module, "COMPILE", CRASH)
     monkeypatch.setattr(crashes, "CONTROL", control)
     text = f"// signal {signals[0]}\n".encode() + KERNEL
     with pytest.raises(MachineFault if machine else StudentFault) as caught:
@@ -279,7 +279,7 @@ __global__ void k(int *out) {{
 
 
 def test_a_crash_that_does_not_happen_again_costs_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    steps = iter([CRASH, module._STEP])
+    steps = iter([CRASH, module.COMPILE])
     run = module.run_sandboxed
     monkeypatch.setattr(
         module, "run_sandboxed", lambda step, request, **more: run(next(steps), request, **more)
@@ -293,7 +293,7 @@ def test_a_crash_under_a_limit_of_the_machine_is_never_the_texts() -> None:
     code = (
         "import resource; resource.setrlimit(resource.RLIMIT_STACK, (1 << 20, 1 << 20))\n"
         "from grader.compile import source as module; from grader.faults import MachineFault\n"
-        f"module._STEP = {CRASH!r}\n"
+        f"module.COMPILE = {CRASH!r}\n"
         f"try: module.compile_source({text!r}, 'a.cu', cache=None)\n"
         "except MachineFault: print('machine')"
     )
