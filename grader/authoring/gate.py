@@ -38,6 +38,7 @@ from grader.authoring.requirements import (
     grade_submission,
     quiz_is_valid,
     read_text,
+    require_complete,
     skeleton_is_incomplete,
     skeleton_matches,
     solution_passes,
@@ -46,7 +47,7 @@ from grader.authoring.requirements import (
 )
 from grader.checks.findings import THREAD_INSTRUCTIONS
 from grader.compile.source import COMPILE
-from grader.faults import LabFault, MachineFault
+from grader.faults import LabFault
 from grader.feedback.grade import SEARCH
 from grader.grading.baseline import baseline_traces, cache_folder, canceled_pool
 from grader.grading.cases import RunOptions, select_cases
@@ -296,10 +297,7 @@ class CheatStudy:
         """Grade a source on all cases, without explanations."""
         job = Job(lab, submission_of(lab, source), self.options, "all")
         graded = grade_unexplained(job, quiz=lambda: answer_quiz(lab, None, self.options))
-        if graded.score.status == "incomplete":
-            why = next(check.summary for check in graded.checks if check.status == "error")
-            raise MachineFault(why, where=lab.name)
-        return graded
+        return require_complete(graded, lab.name)
 
 
 def _points(graded: Grade) -> str:

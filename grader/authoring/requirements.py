@@ -21,6 +21,7 @@ from grader.authoring.mutation.mutants import MutantResult, ReportedLines, repor
 from grader.authoring.new_lab import make_skeleton
 from grader.checks.quiz import mark_quiz
 from grader.faults import LabFault, MachineFault, StudentFault
+from grader.feedback.fixes import errors_of
 from grader.feedback.grade import grade
 from grader.grading.cases import RunOptions
 from grader.grading.pipeline import Grade, grade_unreadable
@@ -43,7 +44,7 @@ from grader.labs.thresholds import (
     outdated_devices,
     read_thresholds,
 )
-from grader.launch import KINDS, Finding
+from grader.launch import KINDS
 from grader.submissions.files import Submission, read_submission
 
 MIN_VARIANTS = 6
@@ -165,7 +166,7 @@ def skeleton_matches(folder: LabFolder) -> str:
 def skeleton_is_incomplete(folder: LabFolder, options: RunOptions) -> str:
     """Require that the skeleton does not pass, and that its grade has an error as the reason."""
     graded = grade_file(folder.lab, folder.skeleton, options)
-    errors = _errors(graded)
+    errors = errors_of(graded.checks)
     if graded.exit_code != 1 or not errors:
         raise RequirementNotMet(f"{_score(graded)}, {len(errors)} errors reported")
     return f"{_score(graded)}, reports {errors[0].kind}"
@@ -175,7 +176,7 @@ def solution_passes(folder: LabFolder, options: RunOptions) -> str:
     """Require that the solution passes every evaluated check, without an error."""
     graded = grade_file(folder.lab, folder.solution, options)
     failed = [f"{c.name}: {c.summary}" for c in graded.checks if c.status in ("fail", "blocked")]
-    errors = _errors(graded)
+    errors = errors_of(graded.checks)
     first = [f"{f.kind} at line {f.line}: {f.message}" for f in errors[:1]]
     if graded.exit_code or errors:
         raise RequirementNotMet("; ".join((*failed, *first)))
@@ -224,7 +225,7 @@ def variant_is_caught(
     if kind == "too-slow" and options.on != "gpu":
         return "not evaluated: speed needs a GPU"
     graded = grade_file(folder.lab, variant, options)
-    errors = _errors(graded)
+    errors = errors_of(graded.checks)
     kinds = list(dict.fromkeys(finding.kind for finding in errors))
     if kind not in kinds:
         fix = f"rename it after what it reports, or correct the mistake in {variant.name}"
@@ -365,9 +366,14 @@ def grade_submission(lab: Lab, submission: Submission, options: RunOptions) -> G
         lab, submission, on=options.on, visibility="all", seed=options.seed,
         threads=options.threads, limit=options.limit,
     )  # fmt: skip
+    return require_complete(graded, submission.name)
+
+
+def require_complete(graded: Grade, where: str) -> Grade:
+    """Return a grade; raises MachineFault when grading failed on this machine."""
     if graded.score.status == "incomplete":
         why = next(check.summary for check in graded.checks if check.status == "error")
-        raise MachineFault(why, where=submission.name)
+        raise MachineFault(why, where=where)
     return graded
 
 
@@ -377,10 +383,6 @@ def read_text(path: Path) -> str:
         return path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise RequirementNotMet(f"cannot read {path}: {error}") from None
-
-
-def _errors(graded: Grade) -> list[Finding]:
-    return [f for check in graded.checks for f in check.findings if f.severity == "error"]
 
 
 def _score(graded: Grade) -> str:

@@ -131,7 +131,7 @@ class BarrierTrials:
             r: the report of the barrier.
         """
         if r.pc not in self.moves:
-            self.moves[r.pc] = next(self._moved(r), None)
+            self.moves[r.pc] = next(self._moved(r.pc, r.line), None)
         return self.moves[r.pc]
 
     def completes(self, r: Report, first: int, last: int) -> bool:
@@ -168,20 +168,33 @@ class BarrierTrials:
             )
         return self.returns[key]
 
-    def _moved(self, r: Report) -> Iterator[Moved]:
-        found = function_of(self.machine, r.pc)
-        if found is None or not found[0].body[found[1]].op.startswith(BARRIERS):
+    def _moved(
+        self, pc: int, line: int, *, warp: bool = False, skips: bool = False
+    ) -> Iterator[Moved]:
+        """The `if` statements behind which a barrier was tried, with the races that end there.
+
+        Args:
+            pc: the barrier.
+            line: its line.
+            warp: whether it is one of the warp.
+            skips: whether it is tried for rounds that leave it out: `skipping` is how often.
+        """
+        found = function_of(self.machine, pc)
+        if found is None or not _meets(found[0].body[found[1]], warp=warp):
             return
         before = self._races(self.raw, self.machine)
         lines = [*root_lines(i.location for i in found[0].body)]
-        for first, last in self.code.branches.around(r.line):
-            inside = [k for k, line in enumerate(lines) if first <= line <= last]
-            if not self.left or not inside or inside[-1] + 1 == len(lines):
+        name = "__syncwarp" if warp else "__syncthreads"
+        for first, last in self.code.branches.around(line, name):
+            inside = [k for k, at in enumerate(lines) if first <= at <= last]
+            may_try = self.left and (self.skipping or not skips)
+            if not may_try or not inside or inside[-1] + 1 == len(lines):
                 return
-            changed = _with_barrier_moved(found[0], inside[0], inside[-1] + 1)
+            self.skipping -= skips
+            changed = _with_barrier_moved(found[0], inside[0], inside[-1] + 1, warp=warp)
             completes, left = self._after(changed)
             if completes and left <= before:
-                yield Moved(first, last, frozenset(before - left))
+                yield Moved(first, last, frozenset(before - left), line)
 
     def _after(self, changed: Function) -> After:
         """Whether all barriers complete with another function, and the lines of races in blocks."""
@@ -233,10 +246,10 @@ class BarrierTrials:
     def _outside(self, line: int, line2: int, warp: bool) -> Moved | None:
         own = enumerate(() if self.stuck else self.machine.image.instructions)
         barriers = [pc for pc, i in own if _meets(i, warp=warp)]
+        lines = frozenset((line, line2))
         for pc in sorted(barriers, key=lambda pc: abs(self.code.line_of[pc] - line)):
             if pc not in self.skips:
-                self.skips[pc] = [*self._skipped(pc, warp=warp)]
-            lines = frozenset((line, line2))
+                self.skips[pc] = [*self._moved(pc, self.code.line_of[pc], warp=warp, skips=True)]
             if moved := next((x for x in self.skips[pc] if lines in x.ended), None):
                 return moved
         return None
@@ -249,23 +262,6 @@ class BarrierTrials:
             found = drawn_too_few(*known, r, (2, WARP_SIZE, self.threads)) if may_run else None
             self.overlaps[r.pc, r.pc2] = found
         return self.overlaps[r.pc, r.pc2]
-
-    def _skipped(self, pc: int, *, warp: bool) -> Iterator[Moved]:
-        found, line = function_of(self.machine, pc), self.code.line_of[pc]
-        if found is None or not _meets(found[0].body[found[1]], warp=warp):
-            return
-        before = self._races(self.raw, self.machine)
-        lines = [*root_lines(i.location for i in found[0].body)]
-        name = "__syncwarp" if warp else "__syncthreads"
-        for first, last in self.code.branches.around(line, name):
-            inside = [k for k, at in enumerate(lines) if first <= at <= last]
-            if not (self.left and self.skipping) or not inside or inside[-1] + 1 == len(lines):
-                return
-            self.skipping -= 1
-            changed = _with_barrier_moved(found[0], inside[0], inside[-1] + 1, warp=warp)
-            completes, left = self._after(changed)
-            if completes and left < before:
-                yield Moved(first, last, frozenset(before - left), line)
 
 
 class SignalTrials:
@@ -382,9 +378,7 @@ class SignalTrials:
         )
 
 
-def _with_barrier_moved(
-    function: Function, first: int, place: int, *, warp: bool = False
-) -> Function:
+def _with_barrier_moved(function: Function, first: int, place: int, *, warp: bool) -> Function:
     """A function with one barrier before a place for all those from an instruction to there."""
     own = [k for k in range(first, place) if _meets(function.body[k], warp=warp)]
     return with_barrier(without(function, own), place, warp=warp)

@@ -31,11 +31,12 @@ from grader.authoring.mutation.mutants import (
     verdict_from_json,
 )
 from grader.authoring.mutation.report import REASONS_FILE, ExplainedResults, apply_reasons
+from grader.authoring.requirements import require_complete
 from grader.checks.result import Evidence, Result
 from grader.checks.suite import evaluate_all, plan
 from grader.compile.cache import cache_key, load, store, user_folder
 from grader.compile.source import compile_source, toolchain
-from grader.faults import LabFault, MachineFault, StudentFault
+from grader.faults import LabFault, StudentFault
 from grader.feedback.fixes import errors_of
 from grader.feedback.grade import localize_faults
 from grader.grading.baseline import canceled_pool
@@ -182,10 +183,7 @@ def _graded(job: Job, localize: Localize = lambda evidence, options: evidence) -
     """Grade without explanations. Raises LabFault and MachineFault."""
     no_answers = partial(answer_quiz, job.lab, None, job.options)
     graded = grade_submission(job, quiz=no_answers, localize=localize)
-    if graded.score.status == "incomplete":
-        why = next(check.summary for check in graded.checks if check.status == "error")
-        raise MachineFault(why, where=job.submission.name)
-    return graded
+    return require_complete(graded, job.submission.name)
 
 
 @dataclass(frozen=True)

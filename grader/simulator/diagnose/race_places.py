@@ -38,13 +38,13 @@ class Moved:
     Attributes:
         first, last: the lines of the `if` statement around it, which it has to be behind.
         ended: the lines of the races that the run has no more.
-        line: the line of the barrier, of one that the statement leaves out at times.
+        line: the line of the barrier.
     """
 
     first: int
     last: int
     ended: frozenset[frozenset[int]]
-    line: int = 0
+    line: int
 
 
 class Trials(Protocol):
